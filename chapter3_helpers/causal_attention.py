@@ -1,0 +1,68 @@
+"""What class does it all make? Projections, causal mask and dropout in one module.
+
+Source: section 3.5.3. Taught in ``05_dropout``.
+"""
+
+import torch
+from torch import nn
+
+from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.softmax import softmax
+from chapter3_helpers.validation import check_dropout, check_flag, check_input, check_sizes
+
+
+class CausalAttention(nn.Module):
+    """Self-attention that hides the future and, in training, drops some of its weights.
+
+    New against ``SelfAttention_v2``: a causal mask, kept as a buffer so that it follows the
+    module to its device, and dropout on the attention weights.
+
+    Args:
+        d_in: numbers per token on the way in.
+        d_out: numbers per token on the way out.
+        context_length: the most tokens it will read at once.
+        dropout: the probability that an attention weight is dropped, in training only.
+        qkv_bias: whether the three projections add a learned bias.
+
+    Raises:
+        TypeError, ValueError: a size is not an integer of at least 1, ``dropout`` is outside
+            [0, 1), or ``qkv_bias`` no bool.
+
+    >>> _ = torch.manual_seed(123)
+    >>> attention = CausalAttention(3, 2, context_length=4, dropout=0.0)
+    >>> attention.attention_weights(torch.zeros(2, 3))  # no token sees a later one
+    tensor([[1.0000, 0.0000],
+            [0.5000, 0.5000]], grad_fn=<DivBackward0>)
+
+    Source: section 3.5.3. Taught in ``05_dropout``.
+    """
+
+    def __init__(
+        self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False
+    ):
+        super().__init__()
+        check_sizes(d_in=d_in, d_out=d_out, context_length=context_length)
+        check_dropout(dropout)
+        check_flag("qkv_bias", qkv_bias)
+        self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
+        self.num_heads, self.head_dim = 1, d_out
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", causal_mask(context_length), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
+        weights = self.dropout(self.attention_weights(x))
+        return weights @ self.W_value(x)  # (..., T, T) @ (..., T, d_out)
+
+    def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the weights (..., T, T) after softmax and before dropout."""
+        check_input(x, self.d_in, self.context_length)
+        T = x.shape[-2]
+        queries = self.W_query(x)  # (..., T, d_out)
+        keys = self.W_key(x)  # (..., T, d_out)
+        scores = queries @ keys.transpose(-2, -1)  # (..., T, T)
+        scores = scores.masked_fill(self.mask[:T, :T], -torch.inf)
+        return softmax(scores / self.head_dim**0.5, dim=-1)

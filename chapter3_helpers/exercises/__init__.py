@@ -1,0 +1,147 @@
+"""Exercises that answer back: not attempted yet, correct, or which misconception shows.
+
+Each topic with exercises has a file of its own here, named as its notebook and its module; this
+one holds what they share. Taught in every notebook.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+TOLERANCE = 1e-4
+NOTHING = (None, Ellipsis)
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise: what is right, and what the likely wrong answers are.
+
+    An answer is a function, which is tried on every case, or a plain value (then ``cases`` is
+    left empty and ``solution`` takes no argument).
+
+    Args:
+        name: the number that the notebook gives it, ``"3.1"``.
+        solution: a correct answer: the function itself, or a function that returns the value.
+        cases: the arguments to try an answer with, one tuple a case; the sizes in them should
+            all differ, so that no two dimensions can be confused.
+        misconceptions: what to tell the reader -> an answer that makes this mistake.
+        tolerance: the largest difference that still counts as equal.
+    """
+
+    name: str
+    solution: Callable[..., Any]
+    cases: Sequence[tuple] = ()
+    misconceptions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    tolerance: float = TOLERANCE
+
+    def check(self, attempt: Any) -> None:
+        """Print what is to be said about an attempt; never raises, whatever the attempt does."""
+        print(f"Exercise {self.name}: {self.verdict(attempt)}")
+
+    def verdict(self, attempt: Any) -> str:
+        """Return what is to be said about an attempt, in words."""
+        if not self.cases:
+            if _is_nothing(attempt):
+                return "not attempted yet."
+            if callable(attempt):
+                return "not yet. The answer is a value, and this is a function."
+            return self._judge([attempt], [self.solution()], [()])
+        if _is_nothing(attempt):
+            return "not attempted yet."
+        if not callable(attempt):
+            return f"not yet. The answer is a function, and this is {_describe(attempt)}."
+        answers = []
+        for case in self.cases:
+            try:
+                answers.append(attempt(*_copies(case)))
+            except Exception as error:
+                return f"not yet. Your code stopped with {type(error).__name__}: {error}"
+            if _is_nothing(answers[-1]):
+                if len(answers) == 1:
+                    return "not attempted yet."
+                return "not yet. Your code returns nothing for some of the inputs."
+        return self._judge(answers, self._answers(self.solution), self.cases)
+
+    def _judge(self, answers: list, expected: list, cases: Sequence[tuple]) -> str:
+        if self._all_equal(answers, expected):
+            return "correct."
+        for message, mistake in self.misconceptions.items():
+            wrong = self._answers(mistake) if self.cases else [mistake()]
+            if self._all_equal(answers, wrong):
+                return f"not yet. {message}"
+        for answer, right, case in zip(answers, expected, cases, strict=True):
+            if not equal(answer, right, self.tolerance):
+                return f"not yet. {_difference(answer, right, case)}"
+        raise AssertionError("unequal answers, each of which is equal")
+
+    def _answers(self, function: Callable[..., Any]) -> list:
+        return [function(*_copies(case)) for case in self.cases]
+
+    def _all_equal(self, answers: list, expected: list) -> bool:
+        return all(equal(a, b, self.tolerance) for a, b in zip(answers, expected, strict=True))
+
+
+def equal(answer: Any, expected: Any, tolerance: float = TOLERANCE) -> bool:
+    """Whether an answer is what was expected: same structure, same shape, close numbers."""
+    if isinstance(expected, str | bool):
+        return type(answer) is type(expected) and answer == expected
+    if isinstance(expected, Mapping):
+        return (
+            isinstance(answer, Mapping)
+            and answer.keys() == expected.keys()
+            and all(equal(answer[key], expected[key], tolerance) for key in expected)
+        )
+    if isinstance(expected, tuple | list):
+        return (
+            isinstance(answer, tuple | list)
+            and len(answer) == len(expected)
+            and all(equal(a, b, tolerance) for a, b in zip(answer, expected, strict=True))
+        )
+    left, right = _numbers(answer), _numbers(expected)
+    if left is None or right is None or left.shape != right.shape:
+        return False
+    return bool(np.allclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True))
+
+
+def _numbers(value: Any) -> np.ndarray | None:
+    """Return numbers as float64 (booleans as 0 and 1), or None if this is no numbers."""
+    if isinstance(value, torch.Tensor):
+        value = value.detach().cpu().to(torch.float64).numpy()
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_nothing(value: Any) -> bool:
+    return any(value is nothing for nothing in NOTHING)
+
+
+def _copies(case: tuple) -> tuple:
+    """Clone the tensors of a case, so that an attempt that works in place spoils nothing."""
+    return tuple(
+        value.detach().clone() if isinstance(value, torch.Tensor) else value for value in case
+    )
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return f"of shape {tuple(value.shape)}"
+    return f"{value!r}" if len(repr(value)) < 60 else f"a {type(value).__name__}"
+
+
+def _difference(answer: Any, expected: Any, case: tuple) -> str:
+    """Say where a wrong answer departs from the right one, without giving it away."""
+    where = f" for an input {', '.join(map(_describe, case))}" if case else ""
+    left, right = _numbers(answer), _numbers(expected)
+    if left is None or right is None:
+        return f"The answer{where} is {_describe(answer)}, which is not what was expected."
+    if left.shape != right.shape:
+        return f"The answer{where} has shape {left.shape}; expected was {right.shape}."
+    if left.ndim == 0:
+        return f"The answer{where} is {_describe(answer)}, and that is not it."
+    wrong = ~np.isclose(left, right, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+    return f"The shape is right{where}, but {int(wrong.sum())} of {wrong.size} numbers are not."

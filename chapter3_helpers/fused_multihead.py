@@ -1,0 +1,211 @@
+"""How do all heads run in one go? One projection, split into heads.
+
+Source: sections 3.6.2 and 3.7. Taught in ``07_fused_multihead``.
+"""
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.softmax import softmax
+from chapter3_helpers.validation import (
+    check_dropout,
+    check_flag,
+    check_heads,
+    check_input,
+    check_sizes,
+)
+
+
+def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """Cut the last dimension into heads: (..., T, H * D) -> (..., H, T, D).
+
+    The view cuts every token's vector; the transpose then puts the heads before the tokens. A
+    view straight to (..., H, T, D) would deal out the numbers of several tokens to one head.
+
+    >>> split_heads(torch.arange(4.0).reshape(2, 2), num_heads=2)  # token 0: 0, 1; token 1: 2, 3
+    tensor([[[0.], [2.]],
+            [[1.], [3.]]])
+
+    Taught in ``07_fused_multihead``.
+    """
+    *leading, T, width = x.shape
+    return x.view(*leading, T, num_heads, width // num_heads).transpose(-3, -2)
+
+
+def join_heads(x: torch.Tensor) -> torch.Tensor:
+    """Put the heads side by side again: (..., H, T, D) -> (..., T, H * D).
+
+    >>> join_heads(split_heads(torch.arange(4.0).reshape(2, 2), num_heads=2))
+    tensor([[0., 1.],
+            [2., 3.]])
+
+    Taught in ``07_fused_multihead``.
+    """
+    return x.transpose(-3, -2).flatten(start_dim=-2)
+
+
+class MultiHeadAttention(nn.Module):
+    """Causal multi-head attention: all heads in one batched matrix product.
+
+    New against ``MultiHeadAttentionWrapper``: one projection as wide as all heads together is
+    cut into heads by view and transpose, and ``out_proj`` mixes what the heads found.
+
+    ::
+
+        x (B, T, d_in) --W_query, W_key, W_value--> (B, T, d_out) each
+            --split--> (B, H, T, D)   with d_out = H * D
+            --softmax(queries @ keys^T / sqrt(D)) @ values--> (B, H, T, D)
+            --join--> (B, T, d_out) --out_proj--> (B, T, d_out)
+
+    Args:
+        d_in: numbers per token on the way in.
+        d_out: numbers per token on the way out, of *all heads together*.
+        context_length: the most tokens it will read at once.
+        dropout: the probability that an attention weight is dropped, in training only.
+        num_heads: how many heads share ``d_out``.
+        qkv_bias: whether the three projections add a learned bias.
+
+    Raises:
+        TypeError, ValueError: a size is not an integer of at least 1, ``num_heads`` does not
+            divide ``d_out``, ``dropout`` is outside [0, 1), or ``qkv_bias`` no bool.
+
+    >>> _ = torch.manual_seed(123)
+    >>> attention = MultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
+    >>> attention(torch.zeros(5, 3)).shape
+    torch.Size([5, 4])
+
+    Source: section 3.6.2. Taught in ``07_fused_multihead``.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ):
+        super().__init__()
+        check_heads(d_out, num_heads)
+        check_sizes(d_in=d_in, context_length=context_length)
+        check_dropout(dropout)
+        check_flag("qkv_bias", qkv_bias)
+        self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
+        self.num_heads, self.head_dim = num_heads, d_out // num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", causal_mask(context_length), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
+        weights = self.dropout(self.attention_weights(x))
+        values = split_heads(self.W_value(x), self.num_heads)  # (..., H, T, D)
+        return self.out_proj(join_heads(weights @ values))
+
+    def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the weights (..., H, T, T) after softmax and before dropout."""
+        check_input(x, self.d_in, self.context_length)
+        T = x.shape[-2]
+        queries = split_heads(self.W_query(x), self.num_heads)  # (..., H, T, D)
+        keys = split_heads(self.W_key(x), self.num_heads)  # (..., H, T, D)
+        scores = queries @ keys.transpose(-2, -1)  # (..., H, T, T)
+        scores = scores.masked_fill(self.mask[:T, :T], -torch.inf)
+        return softmax(scores / self.head_dim**0.5, dim=-1)
+
+
+class FusedMultiHeadAttention(nn.Module):
+    """Causal multi-head attention on torch's fused kernel.
+
+    New against ``MultiHeadAttention``: queries, keys and values come out of one packed
+    projection ``W_qkv``, and ``scaled_dot_product_attention`` masks, softmaxes and mixes without
+    ever storing a (T, T) matrix. Same function, same number of parameters, same arguments.
+
+    Args:
+        d_in: numbers per token on the way in.
+        d_out: numbers per token on the way out, of all heads together.
+        context_length: the most tokens it will read at once.
+        dropout: the probability that an attention weight is dropped, in training only.
+        num_heads: how many heads share ``d_out``.
+        qkv_bias: whether the packed projection adds a learned bias.
+
+    Raises:
+        TypeError, ValueError: as ``MultiHeadAttention``.
+
+    >>> _ = torch.manual_seed(123)
+    >>> attention = FusedMultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
+    >>> attention.W_qkv.weight.shape  # three times (d_out, d_in): queries, keys, values
+    torch.Size([12, 3])
+
+    Taught in ``07_fused_multihead``.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ):
+        super().__init__()
+        check_heads(d_out, num_heads)
+        check_sizes(d_in=d_in, context_length=context_length)
+        check_dropout(dropout)
+        check_flag("qkv_bias", qkv_bias)
+        self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
+        self.num_heads, self.head_dim = num_heads, d_out // num_heads
+        self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
+        queries, keys, values = self._project(x)
+        context = functional.scaled_dot_product_attention(
+            queries,
+            keys,
+            values,
+            is_causal=True,
+            dropout_p=self.dropout.p if self.training else 0.0,
+        )
+        return self.out_proj(join_heads(context))
+
+    def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the weights (..., H, T, T) that the fused kernel uses but never stores."""
+        queries, keys, _ = self._project(x)
+        scores = queries @ keys.transpose(-2, -1)  # (..., H, T, T)
+        scores = scores.masked_fill(causal_mask(x.shape[-2], x.device), -torch.inf)
+        return softmax(scores / self.head_dim**0.5, dim=-1)
+
+    def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Compute queries, keys and values, (..., H, T, D) each, in one matrix product."""
+        check_input(x, self.d_in, self.context_length)
+        queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)  # (..., T, d_out) each
+        return (
+            split_heads(queries, self.num_heads),
+            split_heads(keys, self.num_heads),
+            split_heads(values, self.num_heads),
+        )
+
+
+def count_parameters(module: nn.Module) -> int:
+    """Count the numbers in a module that training can change.
+
+    Raises:
+        TypeError: ``module`` is no ``nn.Module``.
+
+    >>> count_parameters(nn.Linear(3, 2))  # six weights and two biases
+    8
+
+    Source: exercise 3.3. Taught in ``07_fused_multihead``.
+    """
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"module must be a torch.nn.Module, got {type(module).__name__}")
+    return sum(parameter.numel() for parameter in module.parameters() if parameter.requires_grad)

@@ -1,0 +1,67 @@
+"""What do several heads see? Several attention modules side by side.
+
+Source: section 3.6.1. Taught in ``06_multihead_wrapper``.
+"""
+
+import torch
+from torch import nn
+
+from chapter3_helpers.causal_attention import CausalAttention
+from chapter3_helpers.validation import check_sizes
+
+
+class MultiHeadAttentionWrapper(nn.Module):
+    """Several causal attention heads, run one after another, their outputs side by side.
+
+    New against ``CausalAttention``: ``num_heads`` of them, each with weights of its own.
+
+    ::
+
+        x (T, d_in) --head 0--> (T, d_out) --+
+                    --head 1--> (T, d_out) --+-> context (T, num_heads * d_out)
+
+    Args:
+        d_in: numbers per token on the way in.
+        d_out: numbers per token on the way out of *each head*.
+        context_length: the most tokens it will read at once.
+        dropout: the probability that an attention weight is dropped, in training only.
+        num_heads: how many heads.
+        qkv_bias: whether the projections add a learned bias.
+
+    Raises:
+        TypeError, ValueError: a size is not an integer of at least 1, ``dropout`` is outside
+            [0, 1), or ``qkv_bias`` no bool.
+
+    >>> _ = torch.manual_seed(123)
+    >>> heads = MultiHeadAttentionWrapper(3, 2, context_length=6, dropout=0.0, num_heads=2)
+    >>> heads(torch.zeros(5, 3)).shape
+    torch.Size([5, 4])
+
+    Source: section 3.6.1. Taught in ``06_multihead_wrapper``.
+    """
+
+    def __init__(
+        self,
+        d_in: int,
+        d_out: int,
+        context_length: int,
+        dropout: float,
+        num_heads: int,
+        qkv_bias: bool = False,
+    ):
+        super().__init__()
+        check_sizes(num_heads=num_heads)
+        self.heads = nn.ModuleList(
+            CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
+            for _ in range(num_heads)
+        )
+        self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
+        self.num_heads, self.head_dim = num_heads, d_out
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map tokens (..., T, d_in) to context vectors (..., T, num_heads * d_out)."""
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+    def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the weights (..., H, T, T) after softmax and before dropout."""
+        return torch.stack([head.attention_weights(x) for head in self.heads], dim=-3)

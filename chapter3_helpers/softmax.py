@@ -1,0 +1,80 @@
+"""How do scores become weights? Softmax, naive and stable.
+
+Source: sections 3.3.1 and 3.3.2. Taught in ``02_softmax``.
+"""
+
+import torch
+
+from chapter3_helpers.validation import check_size
+
+
+def softmax_naive(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Exponentiate and divide by the sum, as the formula is written.
+
+    Overflows to NaN for large scores (from about 89 in float32), and underflows to 0 / 0 when
+    every score is far below zero; ``softmax`` mends both.
+
+    Args:
+        scores: any floating-point tensor.
+        dim: the dimension whose entries share a total of 1.
+
+    Returns:
+        Weights of the shape of ``scores``.
+
+    Raises:
+        TypeError: ``scores`` is no tensor, or ``dim`` no integer.
+        ValueError: ``scores`` is empty or holds integers, or has no dimension ``dim``.
+
+    >>> softmax_naive(torch.tensor([1.0, 2.0, 3.0]))
+    tensor([0.0900, 0.2447, 0.6652])
+    >>> softmax_naive(torch.tensor([1.0, 1000.0]))
+    tensor([0., nan])
+
+    Source: section 3.3.1. Taught in ``02_softmax``.
+    """
+    _check(scores, dim)
+    exponentials = torch.exp(scores)
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
+    """Turn scores into positive weights that sum to 1, for scores of any size.
+
+    New against ``softmax_naive``: the largest score is subtracted first. That changes nothing,
+    since the factor exp(-max) cancels from the quotient, and no exponential exceeds 1.
+
+    Args:
+        scores: any floating-point tensor; entries of -inf get weight 0.
+        dim: the dimension whose entries share a total of 1.
+
+    Returns:
+        Weights of the shape of ``scores``. A row of nothing but -inf is NaN: no weights on
+        nothing can sum to 1.
+
+    Raises:
+        TypeError: ``scores`` is no tensor, or ``dim`` no integer.
+        ValueError: ``scores`` is empty or holds integers, or has no dimension ``dim``.
+
+    >>> softmax(torch.tensor([1.0, 2.0, 3.0]))
+    tensor([0.0900, 0.2447, 0.6652])
+    >>> softmax(torch.tensor([1.0, 1000.0]))
+    tensor([0., 1.])
+
+    Source: section 3.3.1. Taught in ``02_softmax``.
+    """
+    _check(scores, dim)
+    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
+    return exponentials / exponentials.sum(dim=dim, keepdim=True)
+
+
+def _check(scores: torch.Tensor, dim: int) -> None:
+    """Refuse what has no softmax along ``dim``."""
+    if not isinstance(scores, torch.Tensor):
+        raise TypeError(f"scores must be a torch.Tensor, got {type(scores).__name__}")
+    if scores.numel() == 0:
+        raise ValueError(f"scores must not be empty, got shape {tuple(scores.shape)}")
+    if not scores.is_floating_point():
+        raise ValueError(f"scores must be a floating-point tensor, got {scores.dtype}")
+    check_size("dim", dim, minimum=-scores.dim())
+    if dim >= scores.dim():
+        raise ValueError(f"dim must be below {scores.dim()}, got {dim}")

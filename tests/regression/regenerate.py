@@ -1,0 +1,76 @@
+"""Run every notebook and store what it prints: ``python -m tests.regression.regenerate``.
+
+The result depends on the code alone: no timing, no widget state, no half-drawn progress bar is
+kept, so that ``git diff`` shows what a change did and nothing else.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from tqdm import tqdm
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+OVERWRITTEN = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+
+
+def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -> None:
+    """Run all cells in a fresh kernel, in place."""
+    client = NotebookClient(
+        notebook,
+        timeout=timeout,
+        kernel_name="python3",
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    client.execute()
+
+
+def tidy(notebook: nbformat.NotebookNode) -> None:
+    """Drop from an executed notebook what would differ in the next run."""
+    notebook.metadata = nbformat.from_dict(
+        {"kernelspec": KERNEL, "language_info": {"name": "python"}}
+    )
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number:02d}"
+        cell.metadata.pop("execution", None)
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(WIDGET_VIEW, None)
+            if output.output_type == "stream":
+                output.text = OVERWRITTEN.sub("", output.text)
+
+
+def regenerate(path: Path) -> None:
+    """Run one notebook and write it back."""
+    notebook = nbformat.read(path, as_version=4)
+    execute(notebook, path.parent)
+    tidy(notebook)
+    nbformat.validate(notebook)
+    nbformat.write(notebook, path)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("notebooks", nargs="*", type=Path, help="which (default: all)")
+    paths = parser.parse_args().notebooks or sorted(NOTEBOOKS.glob("*.ipynb"))
+    failed = []
+    with tqdm(paths, unit="notebook") as progress:
+        for path in progress:
+            progress.set_postfix_str(path.stem)
+            try:
+                regenerate(path)
+            except CellExecutionError as error:
+                failed.append(path)
+                progress.write(f"{path.name} was left as it is:\n{error}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
