@@ -30,9 +30,9 @@ class CausalAttention(nn.Module):
 
     >>> _ = torch.manual_seed(123)
     >>> attention = CausalAttention(3, 2, context_length=4, dropout=0.0)
-    >>> attention.attention_weights(torch.zeros(2, 3))  # no token sees a later one
+    >>> attention.attention_weights(torch.zeros(2, 3)).detach()  # no token sees a later one
     tensor([[1.0000, 0.0000],
-            [0.5000, 0.5000]], grad_fn=<DivBackward0>)
+            [0.5000, 0.5000]])
 
     Source: section 3.5.3. Taught in ``05_dropout``.
     """

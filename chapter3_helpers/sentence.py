@@ -12,8 +12,23 @@ from chapter3_helpers.validation import check_size, check_sizes
 
 TOKENS: tuple[str, ...] = ("Your", "journey", "starts", "with", "one", "step")
 
-# Scripts that write words without spaces between them: there every character is a token.
-UNSPACED = ("CJK UNIFIED", "CJK COMPATIBILITY IDEOGRAPH", "HIRAGANA", "KATAKANA")
+# Scripts that put no spaces between words, as Unicode names their letters: there every character
+# is a token.
+UNSPACED = (
+    "CJK UNIFIED",
+    "CJK COMPATIBILITY IDEOGRAPH",
+    "IDEOGRAPHIC",
+    "HIRAGANA",
+    "KATAKANA",
+    "HALFWIDTH KATAKANA",
+    "THAI",
+    "LAO ",
+    "KHMER",
+    "MYANMAR",
+)
+INSIDE_WORDS = "'\u2019\u00b7\u05f3\u05f4"  # don't, col·lecció, and two Hebrew marks
+NON_JOINER, JOINER = "\u200c", "\u200d"  # invisible; inside Persian words, inside emoji
+ZERO_WIDTH_SPACE = "\u200b"
 
 
 def example_inputs() -> torch.Tensor:
@@ -35,7 +50,8 @@ def example_inputs() -> torch.Tensor:
             [0.22, 0.58, 0.33],
             [0.77, 0.25, 0.10],
             [0.05, 0.80, 0.55],
-        ]
+        ],
+        dtype=torch.float32,
     )
 
 
@@ -66,12 +82,12 @@ def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ..
 
     Args:
         text: the sentence; words and punctuation marks become tokens, and in scripts without
-            spaces (Chinese, Japanese) every character does.
+            spaces (Chinese, Japanese, Thai and their like) every character does.
         d_in: numbers per token.
         seed: another seed gives every token another vector.
 
     Returns:
-        The tokens, and a float32 tensor of shape (T, d_in).
+        The tokens, in the form that Unicode calls NFC, and a float32 tensor of shape (T, d_in).
 
     Raises:
         TypeError: ``text`` is not a string, or ``d_in`` or ``seed`` not an integer.
@@ -95,40 +111,73 @@ def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ..
     if not tokens:
         raise ValueError(f"text must hold at least one word, got {text!r}")
     vectors = {token: _token_vector(token, d_in, seed) for token in set(tokens)}
-    return tokens, torch.stack([vectors[token] for token in tokens])
+    x = torch.stack([vectors[token] for token in tokens])  # (T, d_in)
+    return tokens, x.to(torch.get_default_device())
 
 
 def split_tokens(text: str) -> tuple[str, ...]:
     """Split a text into words, punctuation marks and single characters of unspaced scripts.
 
-    >>> split_tokens("Don't stop: 東京 ist groß!")
-    ("Don't", 'stop', ':', '東', '京', 'ist', 'groß', '!')
+    An apostrophe belongs to a word if letters stand on both sides of it; an accent, a skin tone
+    or a flag's second letter never stands alone.
+
+    >>> split_tokens("Don't stop: 東京 ist 'groß'!")
+    ("Don't", 'stop', ':', '東', '京', 'ist', "'", 'groß', "'", '!')
+
+    Taught in ``01_dot_products``.
     """
     tokens: list[str] = []
-    joins = False  # whether the next letter continues the last token
-    for character in text:
-        category = unicodedata.category(character)
-        if category[0] in "ZC" and character != "\u200d":  # spaces and control characters
-            joins = False
-        elif tokens and (category[0] == "M" or character == "\u200d"):
-            tokens[-1] += character  # an accent belongs to the character before it
-        elif unicodedata.name(character, "").startswith(UNSPACED):
+    in_word = False  # whether a letter would continue the last token
+    characters = _characters(unicodedata.normalize("NFC", text))
+    for character, following in zip(characters, [*characters[1:], " "], strict=True):
+        joins = _is_letter(character) or (
+            in_word and character in INSIDE_WORDS and _is_letter(following)
+        )
+        if joins and in_word:
+            tokens[-1] += character
+        elif character != " ":
             tokens.append(character)
-            joins = False
-        elif category[0] in "LN" or character in "'’_":
-            if joins:
-                tokens[-1] += character
-            else:
-                tokens.append(character)
-            joins = True
-        else:
-            tokens.append(character)
-            joins = False
+        in_word = joins
     return tuple(tokens)
+
+
+def _characters(text: str) -> list[str]:
+    """Split a text into what a reader sees as one character; all white space becomes ``" "``."""
+    characters = [" "]
+    for code in text:
+        category = unicodedata.category(code)
+        last = characters[-1]
+        if category[0] == "Z" or category in ("Cc", "Cs") or code == ZERO_WIDTH_SPACE:
+            characters.append(" ")
+        elif last != " " and (
+            category[0] == "M"  # an accent or a vowel sign
+            or code in (NON_JOINER, JOINER)
+            or last[-1] == JOINER
+            or "\U0001f3fb" <= code <= "\U0001f3ff"  # a skin tone
+            or "\U000e0020" <= code <= "\U000e007f"  # the letters inside a flag such as Wales'
+            or (_is_half_flag(last) and _is_half_flag(code))
+        ):
+            characters[-1] += code
+        elif category != "Cf":  # other invisible marks, such as the direction of writing
+            characters.append(code)
+    return characters
+
+
+def _is_letter(character: str) -> bool:
+    """Whether a character grows into a word with its neighbours (digits and ``_`` do, too)."""
+    base = character[0]
+    category = unicodedata.category(base)
+    if category in ("Lo", "Lm", "Nl") and unicodedata.name(base, "").startswith(UNSPACED):
+        return False
+    return category[0] in "LN" or base == "_"
+
+
+def _is_half_flag(character: str) -> bool:
+    return len(character) == 1 and "\U0001f1e6" <= character <= "\U0001f1ff"
 
 
 def _token_vector(token: str, d_in: int, seed: int) -> torch.Tensor:
     """Draw the vector of one token from a generator seeded by the token itself."""
-    digest = hashlib.sha256(f"{seed}:{token}".encode(errors="surrogatepass")).digest()
-    generator = torch.Generator().manual_seed(int.from_bytes(digest[:4], "big"))
-    return torch.rand(d_in, generator=generator)
+    digest = hashlib.sha256(f"{seed}:{token}".encode()).digest()
+    generator = torch.Generator("cpu").manual_seed(int.from_bytes(digest[:4], "big"))
+    return torch.rand(d_in, generator=generator, dtype=torch.float32, device="cpu")

@@ -40,7 +40,9 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
     )
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:02d}"
-        cell.metadata.pop("execution", None)
+        cell.metadata = nbformat.from_dict(
+            {key: cell.metadata[key] for key in ("tags",) if key in cell.metadata}
+        )
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(WIDGET_VIEW, None)
             if output.output_type == "stream":

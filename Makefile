@@ -1,0 +1,74 @@
+# `make lab` and `make test` need nothing but Python 3.11 or newer: set-up is part of both.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+PYTHON ?= python3
+VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+INSTALLED := $(VENV)/.installed
+NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
+
+# Jupyter, IPython and matplotlib keep their files in here, so that nothing outside is touched.
+STATE := $(CURDIR)/.jupyter
+export JUPYTER_CONFIG_DIR := $(STATE)/config
+export JUPYTER_DATA_DIR := $(STATE)/data
+export JUPYTER_RUNTIME_DIR := $(STATE)/runtime
+export IPYTHONDIR := $(STATE)/ipython
+export MPLCONFIGDIR := $(STATE)/matplotlib
+export JUPYTER_PLATFORM_DIRS := 1
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+# Loopback only, with a token; no news, no look for updates, no extensions from elsewhere.
+LAB_FLAGS := --ip=127.0.0.1 \
+	--LabApp.news_url=None \
+	--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+	--LabApp.extension_manager=readonly
+LAB_ARGS ?=
+
+NBVAL := -p tests.regression.tolerance -p no:doctest --nbval --nbval-current-env --nbval-cell-timeout=600
+
+.PHONY: help setup lab test test-python test-notebooks regen lint format clean
+
+help:  ## list the targets (this one is the default)
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
+
+setup: $(INSTALLED)  ## create .venv and install the package with pinned versions, if needed
+
+$(INSTALLED): constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, and $(PYTHON) is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+lab: setup  ## open the series in JupyterLab, at the first notebook
+	jupyter lab $(LAB_FLAGS) $(LAB_ARGS) $(firstword $(NOTEBOOKS))
+
+test: test-python test-notebooks  ## run unit tests and doctests, then every notebook against what it printed
+
+test-python: setup  ## run unit tests and doctests alone
+	python -m pytest $(PYTEST_ARGS)
+
+test-notebooks: setup  ## run the notebooks alone, and compare what they print
+	python -m pytest $(NBVAL) --durations=0 --durations-min=5 $(NOTEBOOKS)
+
+regen: setup  ## run every notebook and store what it prints; then read `git diff`
+	python -m tests.regression.regenerate $(NOTEBOOKS)
+	nbstripout --keep-output --keep-count --extra-keys "metadata.widgets cell.metadata.execution" --verify $(NOTEBOOKS)
+
+lint: setup  ## check style of code and notebooks
+	ruff check .
+	ruff format --check .
+	nbstripout --keep-output --keep-count --extra-keys "metadata.widgets cell.metadata.execution" --verify $(NOTEBOOKS)
+
+format: setup  ## put code and notebooks into shape
+	ruff check --fix .
+	ruff format .
+
+clean:  ## remove the environment and everything else that can be made again
+	rm -rf $(VENV) .jupyter .pytest_cache .ruff_cache .hypothesis *.egg-info ui-screenshots
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,76 @@
+"""What explorers start from: a sentence, a seed, a row to be read in large."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from chapter3_helpers.explorers.widget import Settings, Steps, Words
+from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs
+
+EXAMPLE_TEXT = " ".join(TOKENS)
+MOST_TOKENS = 24
+
+SENTENCE = Words(
+    "text",
+    "sentence",
+    EXAMPLE_TEXT,
+    "Type a sentence of your own, in any language",
+)
+
+
+def read_sentence(text: str) -> tuple[tuple[str, ...], torch.Tensor]:
+    """Return the tokens of a sentence and their embeddings (T, 3).
+
+    The running example keeps the embeddings that the notebooks give it.
+
+    Raises:
+        ValueError: there is no word in it, or there are more tokens than can be drawn.
+    """
+    if text.split() == list(TOKENS):
+        return TOKENS, example_inputs()
+    tokens, x = embed_text(text)
+    if len(tokens) > MOST_TOKENS:
+        raise ValueError(
+            f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
+        )
+    return tokens, x
+
+
+def sentence_code(text: str) -> tuple[str, str]:
+    """Return the lines of Python that ``read_sentence`` stands for: the import and the call."""
+    if text.split() == list(TOKENS):
+        line = "tokens, x = TOKENS, example_inputs()"
+        return "from chapter3_helpers.sentence import TOKENS, example_inputs", line
+    return "from chapter3_helpers.sentence import embed_text", f"tokens, x = embed_text({text!r})"
+
+
+def row_picker(default: int = 0) -> Steps:
+    """Return a slider over the tokens of the sentence, for the row to be read in large."""
+    return Steps(
+        "row", "large: query", default, "Whose row of weights to read", options=_row_options
+    )
+
+
+def _row_options(settings: Settings) -> list[tuple[str, int]]:
+    try:
+        tokens, _ = read_sentence(settings["text"])
+    except ValueError:  # the explorer says what is wrong with the sentence
+        return [("none", 0)]
+    return [(f"{i}: {token}", i) for i, token in enumerate(tokens)]
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Draw from torch's CPU generator as after ``torch.manual_seed``, then put it back.
+
+    Explorers seed at every step of a slider; ``torch.manual_seed`` itself also queues work for
+    other devices, which took half the time of a step.
+    """
+    generator = torch.default_generator
+    state = generator.get_state()
+    generator.manual_seed(seed)
+    try:
+        yield
+    finally:
+        generator.set_state(state)

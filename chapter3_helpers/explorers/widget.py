@@ -1,0 +1,227 @@
+"""Controls on top, panels below: the widget that every explorer is.
+
+What is shown is a plain function of the settings; this module only wires it to real ipywidgets
+controls, which bring labels, tooltips and the keyboard with them. Settings that would not fit
+together can't be reached: a control's options may depend on the other settings, and a control
+that has no meaning for them is greyed out.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ipywidgets as widgets
+
+from chapter3_helpers.explorers.panels import STYLE, Panel, escape, render, render_error
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Control:
+    """What all controls have: a name in the settings, a label, a default and a tooltip.
+
+    ``enabled`` says for which settings the control means something.
+    """
+
+    name: str
+    label: str
+    default: Any
+    tooltip: str
+    enabled: Callable[[Settings], bool] = lambda settings: True
+
+    def build(self, settings: Settings) -> widgets.Widget:
+        """Make the ipywidgets control."""
+        raise NotImplementedError
+
+    def words(self) -> dict[str, Any]:
+        """Return what every ipywidgets control is given."""
+        return {
+            "value": self.default,
+            "description": self.label,
+            "tooltip": self.tooltip,
+            "style": {"description_width": "110px"},
+            "layout": widgets.Layout(width="auto", min_width="300px", flex="1 1 300px"),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slider(Control):
+    """A number from ``low`` to ``high``; whole if ``step`` is."""
+
+    low: float
+    high: float
+    step: float = 1
+
+    def build(self, settings: Settings) -> widgets.Widget:
+        whole = all(isinstance(value, int) for value in (self.default, self.low, self.step))
+        kind = widgets.IntSlider if whole else widgets.FloatSlider
+        return kind(min=self.low, max=self.high, step=self.step, **self.words())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(Control):
+    """A slider over listed values, such as the divisors of ``d_out``.
+
+    ``options`` maps the other settings to what is on offer: values, or (label, value) pairs.
+    """
+
+    options: Callable[[Settings], Sequence[Any]]
+
+    def build(self, settings: Settings) -> widgets.Widget:
+        return widgets.SelectionSlider(options=list(self.options(settings)), **self.words())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pick(Control):
+    """One of a few named choices, in a drop-down list."""
+
+    options: Sequence[Any]
+
+    def build(self, settings: Settings) -> widgets.Widget:
+        return widgets.Dropdown(options=list(self.options), **self.words())
+
+
+@dataclass(frozen=True)
+class Switch(Control):
+    """Yes or no."""
+
+    def build(self, settings: Settings) -> widgets.Widget:
+        return widgets.Checkbox(indent=True, **self.words())
+
+
+@dataclass(frozen=True)
+class Words(Control):
+    """A line of text that the reader types."""
+
+    def build(self, settings: Settings) -> widgets.Widget:
+        return widgets.Text(continuous_update=True, **self.words())
+
+
+class Explorer(widgets.VBox):
+    """Controls on top, panels below; shown by standing on the last line of a cell.
+
+    Args:
+        name: what it is called, in words.
+        controls: what can be changed.
+        panels: settings -> what is shown. It may raise ``ValueError``, whose message is then
+            shown in place of the panels.
+        code: settings -> a few lines of Python that give the same numbers without the widget.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        controls: Sequence[Control],
+        panels: Callable[[Settings], Sequence[Panel]],
+        code: Callable[[Settings], str],
+    ):
+        self.name, self._controls = name, tuple(controls)
+        self._panels, self._code = panels, code
+        self._quiet = True  # while several controls change together, the view waits
+        defaults = {control.name: control.default for control in controls}
+        self.controls: dict[str, widgets.Widget] = {
+            control.name: control.build(defaults) for control in controls
+        }
+        self.reset_button = widgets.Button(
+            description="Reset", tooltip="Back to the settings at the start", icon="undo"
+        )
+        self.code_button = widgets.ToggleButton(
+            value=False,
+            description="Python",
+            tooltip="The lines that give these numbers",
+            icon="code",
+        )
+        self.view = widgets.HTML(layout=widgets.Layout(width="100%"))
+        self.code_view = widgets.HTML(layout=widgets.Layout(width="100%", display="none"))
+        for widget in self.controls.values():
+            widget.observe(self._changed, names="value")
+        self.reset_button.on_click(self.reset)
+        self.code_button.observe(self._changed, names="value")
+        row = widgets.Layout(display="flex", flex_flow="row wrap", width="100%")
+        super().__init__(
+            [
+                widgets.HTML(STYLE, layout=widgets.Layout(display="none")),
+                widgets.Box(list(self.controls.values()), layout=row),
+                widgets.HBox([self.reset_button, self.code_button]),
+                self.code_view,
+                self.view,
+            ],
+            layout=widgets.Layout(width="100%"),
+        )
+        self._quiet = False
+        self._refresh()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The values of all controls, by name."""
+        return {name: widget.value for name, widget in self.controls.items()}
+
+    def set(self, **values: Any) -> None:
+        """Move several controls at once.
+
+        Raises:
+            ValueError: there is no such control.
+        """
+        unknown = values.keys() - self.controls.keys()
+        if unknown:
+            raise ValueError(
+                f"settings must be among {', '.join(self.controls)}, got {', '.join(unknown)}"
+            )
+        self._quiet = True
+        try:
+            for control in self._controls:  # in order: later options depend on earlier values
+                if control.name in values:
+                    self._offer(control)
+                    self.controls[control.name].value = values[control.name]
+        finally:
+            self._quiet = False
+        self._refresh()
+
+    def reset(self, _button: Any = None) -> None:
+        """Put every control back to where it started."""
+        self.set(**{control.name: control.default for control in self._controls})
+
+    def _changed(self, _change: Any) -> None:
+        if not self._quiet:
+            self._refresh()
+
+    def _offer(self, control: Control) -> None:
+        """Give a control the options that fit the other settings, keeping the nearest value."""
+        if not isinstance(control, Steps):
+            return
+        widget = self.controls[control.name]
+        options = list(control.options(self.settings))
+        if options == list(widget.options):
+            return
+        values = [option[1] if isinstance(option, tuple) else option for option in options]
+        old = widget.value
+        new = old if old in values else max((v for v in values if v < old), default=values[0])
+        widget.index = 0
+        widget.options = options
+        widget.value = new
+
+    def _refresh(self) -> None:
+        """Show what belongs to the present settings."""
+        self._quiet = True
+        try:
+            for control in self._controls:
+                self._offer(control)
+                widget, settings = self.controls[control.name], self.settings
+                disabled = not control.enabled(settings)
+                if widget.disabled != disabled:
+                    widget.disabled = disabled
+        finally:
+            self._quiet = False
+        settings = self.settings
+        try:
+            shown = render(self._panels(settings))
+            code = self._code(settings) if self.code_button.value else ""
+        except ValueError as error:
+            shown, code = render_error(str(error)), ""
+        self.view.value = shown
+        self.code_view.value = f'<div class="c3"><pre><code>{escape(code)}</code></pre></div>'
+        self.code_view.layout.display = None if code else "none"
+
+    def __repr__(self) -> str:
+        return f"Explorer: {self.name}. Run this cell in JupyterLab to move its controls."
