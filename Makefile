@@ -28,11 +28,14 @@ LAB_FLAGS := --ip=127.0.0.1 \
 	--LabApp.news_url=None \
 	--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
 	--LabApp.extension_manager=readonly
+ifeq ($(shell id -u),0)
+LAB_FLAGS += --allow-root
+endif
 LAB_ARGS ?=
 
 NBVAL := -p tests.regression.tolerance -p no:doctest --nbval --nbval-current-env --nbval-cell-timeout=600
 
-.PHONY: help setup lab test test-python test-notebooks regen lint format clean
+.PHONY: help setup lab test test-python test-notebooks test-ui bench-ui regen lint format clean
 
 help:  ## list the targets (this one is the default)
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
@@ -46,15 +49,23 @@ $(INSTALLED): constraints.txt pyproject.toml
 	@touch $@
 
 lab: setup  ## open the series in JupyterLab, at the first notebook
+	@mkdir -p $(JUPYTER_CONFIG_DIR)/labconfig
+	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > $(JUPYTER_CONFIG_DIR)/labconfig/default_setting_overrides.json
 	jupyter lab $(LAB_FLAGS) $(LAB_ARGS) $(firstword $(NOTEBOOKS))
 
-test: test-python test-notebooks  ## run unit tests and doctests, then every notebook against what it printed
+test: test-python test-notebooks test-ui  ## run all tests: unit, notebooks, and in a browser if there is one
 
 test-python: setup  ## run unit tests and doctests alone
-	python -m pytest $(PYTEST_ARGS)
+	python -m pytest --ignore=tests/ui $(PYTEST_ARGS)
 
 test-notebooks: setup  ## run the notebooks alone, and compare what they print
 	python -m pytest $(NBVAL) --durations=0 --durations-min=5 $(NOTEBOOKS)
+
+test-ui: setup  ## run the tests that drive JupyterLab in Chromium alone
+	python -m pytest -rs tests/ui
+
+bench-ui: setup  ## measure how soon a key press reaches the screen, against ipywidgets.interact
+	python -m tests.ui.benchmark
 
 regen: setup  ## run every notebook and store what it prints; then read `git diff`
 	python -m tests.regression.regenerate $(NOTEBOOKS)

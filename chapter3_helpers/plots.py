@@ -8,84 +8,41 @@ is what the regression compares, since pictures themselves can't be compared.
 Taught in every notebook.
 """
 
-import functools
-import io
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import seaborn
-from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
-from matplotlib.ft2font import FT2Font
 from matplotlib.patches import Rectangle
 
-QUERY_LABEL = "query (attending)"
-KEY_LABEL = "key (attended to)"
-WEIGHT_MAP = "viridis"  # safe for colour-blind readers
-SIGNED_MAP = "RdBu_r"  # for scores: white at zero
-LONGEST_LABEL = 14
+from chapter3_helpers.described import (
+    KEY_LABEL,
+    QUERY_LABEL,
+    SIGNED_MAP,
+    WEIGHT_MAP,
+    DescribedFigure,
+    add_axes,
+    described_figure,
+    own_axes,
+    to_array,
+)
+from chapter3_helpers.labels import LONGEST_LABEL, label_ticks, title_words
+
+__all__ = [
+    "KEY_LABEL",
+    "QUERY_LABEL",
+    "describe",
+    "described_figure",
+    "head_grid",
+    "heatmap",
+    "line_plot",
+    "to_array",
+]
+
 MOST_ANNOTATED = 14  # rows or columns; beyond that the numbers in the cells would collide
-
-
-class DescribedFigure(Figure):
-    """A matplotlib figure that a notebook shows as a PNG beside its description in words."""
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        self.caption = ""
-
-    @property
-    def description(self) -> str:
-        """What the figure shows, panel by panel."""
-        panels = [getattr(ax, "description", "") for ax in self.axes]
-        return "\n".join(part for part in [self.caption, *panels] if part)
-
-    def to_png(self) -> bytes:
-        """Render the figure."""
-        buffer = io.BytesIO()
-        self.savefig(
-            buffer, format="png", dpi=100, bbox_inches="tight", metadata={"Software": None}
-        )
-        return buffer.getvalue()
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        description = self.description
-        data = {"image/png": self.to_png(), "text/plain": description}
-        return data, {"image/png": {"alt": description}}
-
-
-class DescribedAxes(Axes):
-    """Axes that a notebook shows as the whole figure they belong to."""
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        return self.figure._repr_mimebundle_(include, exclude)
-
-
-def described_figure(
-    rows: int = 1, columns: int = 1, panel: tuple[float, float] = (4.2, 3.6), caption: str = ""
-) -> tuple[DescribedFigure, np.ndarray]:
-    """Make a figure with a grid of panels to draw into.
-
-    Args:
-        rows, columns: the grid.
-        panel: width and height of one panel in inches.
-        caption: a sentence on the whole, put before the panels' descriptions.
-
-    Returns:
-        The figure, to be the last line of a cell, and its axes as an array (rows, columns).
-    """
-    figure = DescribedFigure(figsize=(panel[0] * columns, panel[1] * rows), layout="constrained")
-    figure.caption = caption
-    axes = [
-        [_add_axes(figure, rows, columns, row * columns + column + 1) for column in range(columns)]
-        for row in range(rows)
-    ]
-    return figure, np.array(axes, dtype=object)
 
 
 def heatmap(
@@ -130,7 +87,7 @@ def heatmap(
     _check_labels("queries", queries, matrix.shape[0])
     _check_labels("keys", keys, matrix.shape[1])
     rows, columns = matrix.shape
-    ax = _own_axes((2.2 + 0.62 * columns, 1.2 + 0.5 * rows)) if ax is None else ax
+    ax = own_axes((2.8 + 0.62 * columns, 2.2 + 0.5 * rows)) if ax is None else ax
     seaborn.heatmap(
         np.ma.filled(np.ma.array(matrix, mask=hide), 0.0),
         mask=hide,
@@ -144,11 +101,10 @@ def heatmap(
         **_scale(matrix, hide, signed),
     )
     _hatch(ax, hide, offset=0.0)
-    ax.set_title(title, parse_math=False)
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
-    _label_ticks(ax.xaxis, np.arange(columns) + 0.5, keys, rotation=45)
-    _label_ticks(ax.yaxis, np.arange(rows) + 0.5, queries, rotation=0)
+    ax.set_title(**title_words(title))
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    label_ticks(ax.xaxis, np.arange(columns) + 0.5, keys, rotation=45)
+    label_ticks(ax.yaxis, np.arange(rows) + 0.5, queries, rotation=0)
     ax.description = (
         f"Heatmap: {title}. Rows: {ylabel}; columns: {xlabel}.\n"
         f"{_table(matrix, hide, queries, keys)}"
@@ -201,22 +157,23 @@ def head_grid(
     rows = -(-heads // columns)
     scale = _scale(stack, hide, signed)
     colours = ScalarMappable(Normalize(scale["vmin"], scale["vmax"]), scale["cmap"])
-    panel = (0.5 + 0.28 * num_keys, 0.8 + 0.28 * num_queries)
+    panel = (max(1.7, 0.5 + 0.28 * num_keys), max(1.7, 0.8 + 0.28 * num_queries))
     figure = DescribedFigure(
-        figsize=(panel[0] * columns + 1.5, panel[1] * rows + 0.6), layout="constrained"
+        figsize=(panel[0] * columns + 1.8, panel[1] * rows + 1.5), layout="constrained"
     )
-    figure.suptitle(title, parse_math=False)
+    words = title_words(title)
+    figure.suptitle(words.pop("label"), **words)
     figure.caption = (
         f"Grid of {heads} heatmaps: {title}. Rows: {QUERY_LABEL}; columns: {KEY_LABEL}."
     )
     for head in range(heads):
-        ax = _add_axes(figure, rows, columns, head + 1)
+        ax = add_axes(figure, rows, columns, head + 1)
         ax.imshow(np.ma.array(stack[head], mask=hide[head]), **scale, interpolation="nearest")
         _hatch(ax, hide[head], offset=-0.5)
-        ax.set_title(titles[head], fontsize=10, parse_math=False)
+        ax.set_title(**title_words(titles[head], LONGEST_LABEL), fontsize=10)
         bottom, left = head + columns >= heads, head % columns == 0
-        _label_ticks(ax.xaxis, np.arange(num_keys), keys if bottom else [""] * num_keys, 90)
-        _label_ticks(ax.yaxis, np.arange(num_queries), queries if left else [""] * num_queries, 0)
+        label_ticks(ax.xaxis, np.arange(num_keys), keys if bottom else [""] * num_keys, 90)
+        label_ticks(ax.yaxis, np.arange(num_queries), queries if left else [""] * num_queries, 0)
         ax.description = f"{titles[head]}:\n{_table(stack[head], hide[head], queries, keys)}"
     figure.supxlabel(KEY_LABEL, fontsize=10)
     figure.supylabel(QUERY_LABEL, fontsize=10)
@@ -253,7 +210,7 @@ def line_plot(
     Returns:
         The axes; their ``description`` holds the title and the numbers of every curve.
     """
-    ax = _own_axes((6.0, 3.6)) if ax is None else ax
+    ax = own_axes((6.0, 3.6)) if ax is None else ax
     points = to_array(x)
     description = [f"Line plot: {title}. Horizontal: {xlabel}; vertical: {ylabel}."]
     if describe_values:
@@ -272,18 +229,6 @@ def line_plot(
         ax.legend()
     ax.description = "\n".join(description)
     return ax
-
-
-def to_array(values: Any) -> np.ndarray:
-    """Turn an array, a list or a tensor (with or without gradient, on any device) into NumPy.
-
-    bfloat16, which NumPy lacks, becomes float32. Torch itself is never imported here.
-    """
-    if hasattr(values, "detach"):  # a torch tensor
-        values = values.detach().cpu()
-        values = values.float() if "bfloat16" in str(values.dtype) else values
-        return values.numpy()
-    return np.asarray(values)
 
 
 def describe(title: str, weights: Any, queries: Sequence[str], keys: Sequence[str]) -> str:
@@ -344,15 +289,6 @@ def _table(
     )
 
 
-def _add_axes(figure: Figure, rows: int, columns: int, index: int) -> DescribedAxes:
-    return figure.add_subplot(rows, columns, index, axes_class=DescribedAxes)
-
-
-def _own_axes(size: tuple[float, float]) -> DescribedAxes:
-    """Make a figure of one panel; unlike pyplot's, nothing has to close it."""
-    return _add_axes(DescribedFigure(figsize=size, layout="constrained"), 1, 1, 1)
-
-
 def _hatch(ax: Axes, hide: np.ndarray, offset: float) -> None:
     """Hatch the hidden cells, so that hidden never looks like a weight of zero."""
     for row, column in np.argwhere(hide):
@@ -360,57 +296,3 @@ def _hatch(ax: Axes, hide: np.ndarray, offset: float) -> None:
         ax.add_patch(
             Rectangle(corner, 1, 1, facecolor="0.92", edgecolor="0.7", hatch="////", linewidth=0)
         )
-
-
-def _label_ticks(axis: Any, positions: Iterable[float], labels: Sequence[str], rotation: int):
-    axis.set_ticks(positions)
-    texts = [printable_label(label) for label in labels]
-    turned = {"rotation": rotation, "rotation_mode": "anchor" if rotation == 45 else "default"}
-    if axis.axis_name == "x":
-        turned["ha"] = "right" if rotation == 45 else "center"
-    for tick, text in zip(axis.set_ticklabels(texts, **turned), texts, strict=True):
-        tick.set(parse_math=False, fontfamily=font_families(text))
-
-
-def printable_label(label: str) -> str:
-    """Shorten a label, make its invisible characters visible, and replace what no font has.
-
-    >>> printable_label("uncharacteristically"), printable_label("a\\tb")
-    ('uncharacteris…', 'a\\\\tb')
-    """
-    text = "".join(
-        character if unicodedata.category(character)[0] != "C" else repr(character)[1:-1]
-        for character in str(label)
-    )
-    if len(text) > LONGEST_LABEL:
-        text = text[: LONGEST_LABEL - 1] + "…"
-    if font_families(text) is None:
-        default = _font_characters(font_manager.findfont("DejaVu Sans"))
-        text = "".join(c if ord(c) in default else f"U+{ord(c):04X}" for c in text)
-    return text
-
-
-@functools.lru_cache(maxsize=4096)
-def font_families(text: str) -> tuple[str, ...] | None:
-    """Find installed fonts that together have every character of ``text``; None if none do."""
-    families = ["DejaVu Sans"]
-    missing = set(map(ord, text)) - _font_characters(font_manager.findfont("DejaVu Sans"))
-    for entry in font_manager.fontManager.ttflist if missing else ():
-        if "Last Resort" in entry.name:  # it has a box for every character
-            continue
-        found = missing & _font_characters(entry.fname)
-        if found:
-            families.append(entry.name)
-            missing -= found
-        if not missing:
-            break
-    return None if missing else tuple(families)
-
-
-@functools.lru_cache(maxsize=1024)
-def _font_characters(path: str) -> frozenset[int]:
-    """Return the code points that a font file can draw."""
-    try:
-        return frozenset(FT2Font(path).get_charmap())
-    except (RuntimeError, OSError):  # a font that matplotlib lists but can't read
-        return frozenset()

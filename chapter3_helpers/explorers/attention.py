@@ -180,6 +180,9 @@ def attention_panels(settings: Settings) -> list[Panel]:
     head = min(settings["head"], len(state.weights) - 1)
     row = min(settings["row"], len(state.tokens) - 1)
     picked, token = state.weights[head], state.tokens[row]
+    visible = picked[row]
+    if state.hidden is not None:
+        visible = visible.masked_fill(state.hidden[row], torch.nan)
     module = state.module
     facts = {
         "x": tuple(state.x.shape),
@@ -190,7 +193,7 @@ def attention_panels(settings: Settings) -> list[Panel]:
     }
     panels: list[Panel] = [
         Matrix(f"weights of head {head}", picked, state.tokens, hidden=state.hidden, picked=row),
-        Bars(f"what “{token}” attends to", state.tokens, picked[row]),
+        Bars(f"what “{token}” attends to", state.tokens, visible),
         Matrix(
             "context vectors",
             state.context,

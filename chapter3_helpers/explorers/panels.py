@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 
-from chapter3_helpers.plots import KEY_LABEL, QUERY_LABEL, SIGNED_MAP, WEIGHT_MAP, to_array
+from chapter3_helpers.described import KEY_LABEL, QUERY_LABEL, SIGNED_MAP, WEIGHT_MAP, to_array
 
 LEVELS = 100  # colours a scale is divided into
 LINE_COLOURS = ("#2a7fba", "#d9622b", "#3a9b5c", "#9467bd")  # legible on light and dark
@@ -62,7 +62,7 @@ class Matrix(Panel):
         decimals = 4 if values.shape[1] <= 8 else 2
         write = values.shape[1] <= 16
         lines = [
-            f'<table class="c3m"><caption>{escape(self.title)}</caption>',
+            f'<div class="c3w"><table class="c3m"><caption>{escape(self.title)}</caption>',
             f'<tr><th class="corner">{escape(self.corner)}</th>',
             *(f'<th scope="col">{escape(label)}</th>' for label in columns),
             "</tr>",
@@ -76,7 +76,7 @@ class Matrix(Panel):
                 else:
                     lines.append(f"<td class={colour}>{f'{value:.{decimals}f}' if write else ''}")
             lines.append("</tr>")
-        return "".join(lines) + "</table>"
+        return "".join(lines) + "</table></div>"
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Heads(Panel):
 
 @dataclass(frozen=True)
 class Bars(Panel):
-    """Numbers from 0 to 1 as horizontal bars, such as one row of attention weights."""
+    """Numbers as horizontal bars, such as one row of attention weights; NaN reads ``hidden``."""
 
     title: str
     labels: Sequence[str]
@@ -134,7 +134,7 @@ class Bars(Panel):
             width = 100 * min(max(value / self.largest, 0.0), 1.0) if known else 0.0
             rows.append(
                 f'<tr><th scope="row">{escape(label)}</th><td class="n">'
-                f"{f'{value:.4f}' if known else escape(str(value))}</td>"
+                f"{f'{value:.4f}' if known else 'hidden'}</td>"
                 f'<td class="b"><div style="width:{width:.1f}%"></div></td></tr>'
             )
         return f'<table class="c3b"><caption>{escape(self.title)}</caption>{"".join(rows)}</table>'
@@ -344,7 +344,7 @@ _SIGNED = np.array([f"s{level}" for level in range(LEVELS + 1)])
 
 STYLE = (
     "<style>"
-    ".c3{display:flex;flex-wrap:wrap;gap:12px 28px;align-items:flex-start;"
+    ".c3{margin-top:8px;display:flex;flex-wrap:wrap;gap:12px 28px;align-items:flex-start;"
     "color:var(--jp-content-font-color1,#222);font:13px/1.35 var(--jp-ui-font-family,sans-serif)}"
     ".c3 table{border-collapse:collapse;width:auto;margin:0}"
     ".c3 caption,.c3 h4,.c3 figcaption{text-align:left;font-weight:600;margin:0 0 4px;"
@@ -357,8 +357,8 @@ STYLE = (
     ".c3 .c3m th[scope=col]{text-align:center}"
     ".c3 .c3m .corner{font-size:11px;color:var(--jp-content-font-color2,#666)}"
     ".c3 .c3m .picked th{font-weight:700}"
-    ".c3 .c3m .picked td{border-top:2px solid currentColor;border-bottom:2px solid currentColor;"
-    "border-color:#d9622b}"
+    ".c3 .c3w{max-width:100%;overflow-x:auto}"
+    ".c3 .c3m .picked td{border-top:2px solid #d9622b;border-bottom:2px solid #d9622b}"
     ".c3 td.h{background:repeating-linear-gradient(45deg,#8886 0 2px,#8882 2px 6px)}"
     ".c3 .c3g{display:flex;flex-wrap:wrap;gap:10px}"
     ".c3 .c3h td{width:var(--cell);min-width:var(--cell);height:var(--cell);padding:0;border:0}"

@@ -116,8 +116,8 @@ class Explorer(widgets.VBox):
         panels: Callable[[Settings], Sequence[Panel]],
         code: Callable[[Settings], str],
     ):
-        self.name, self._controls = name, tuple(controls)
-        self._panels, self._code = panels, code
+        self.name, self.spec = name, tuple(controls)
+        self.panels, self.code = panels, code
         self._quiet = True  # while several controls change together, the view waits
         defaults = {control.name: control.default for control in controls}
         self.controls: dict[str, widgets.Widget] = {
@@ -149,6 +149,10 @@ class Explorer(widgets.VBox):
             ],
             layout=widgets.Layout(width="100%"),
         )
+        # so that a page's own style, or a test, can find an explorer and its controls
+        self.add_class("c3-explorer")
+        for name, widget in self.controls.items():
+            widget.add_class(f"c3-control-{name}")
         self._quiet = False
         self._refresh()
 
@@ -170,7 +174,7 @@ class Explorer(widgets.VBox):
             )
         self._quiet = True
         try:
-            for control in self._controls:  # in order: later options depend on earlier values
+            for control in self.spec:  # in order: later options depend on earlier values
                 if control.name in values:
                     self._offer(control)
                     self.controls[control.name].value = values[control.name]
@@ -180,7 +184,7 @@ class Explorer(widgets.VBox):
 
     def reset(self, _button: Any = None) -> None:
         """Put every control back to where it started."""
-        self.set(**{control.name: control.default for control in self._controls})
+        self.set(**{control.name: control.default for control in self.spec})
 
     def _changed(self, _change: Any) -> None:
         if not self._quiet:
@@ -205,7 +209,7 @@ class Explorer(widgets.VBox):
         """Show what belongs to the present settings."""
         self._quiet = True
         try:
-            for control in self._controls:
+            for control in self.spec:
                 self._offer(control)
                 widget, settings = self.controls[control.name], self.settings
                 disabled = not control.enabled(settings)
@@ -215,8 +219,8 @@ class Explorer(widgets.VBox):
             self._quiet = False
         settings = self.settings
         try:
-            shown = render(self._panels(settings))
-            code = self._code(settings) if self.code_button.value else ""
+            shown = render(self.panels(settings))
+            code = self.code(settings) if self.code_button.value else ""
         except ValueError as error:
             shown, code = render_error(str(error)), ""
         self.view.value = shown

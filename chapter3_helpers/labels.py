@@ -1,0 +1,76 @@
+"""Tick labels and titles for tokens of any script, whatever fonts a machine has.
+
+Used by ``plots``. Characters that no installed font can draw are written as their code points
+(``U+6211``) instead of as empty boxes.
+"""
+
+import functools
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from matplotlib import font_manager
+from matplotlib.ft2font import FT2Font
+
+LONGEST_LABEL = 14
+JOINER = "\u200d"  # binds emoji together, and draws nothing
+
+
+def label_ticks(axis: Any, positions: Iterable[float], labels: Sequence[str], rotation: int):
+    axis.set_ticks(positions)
+    texts = [printable(label, LONGEST_LABEL) for label in labels]
+    turned = {"rotation": rotation, "rotation_mode": "anchor" if rotation == 45 else "default"}
+    if axis.axis_name == "x":
+        turned["ha"] = "right" if rotation == 45 else "center"
+    for tick, text in zip(axis.set_ticklabels(texts, **turned), texts, strict=True):
+        tick.set(parse_math=False, fontfamily=font_families(text))
+
+
+def title_words(text: str, longest: int = 80) -> dict[str, Any]:
+    """Return a title in characters that some font has, with those fonts."""
+    text = printable(text, longest)
+    return {"label": text, "parse_math": False, "fontfamily": font_families(text)}
+
+
+def printable(text: str, longest: int | None = None) -> str:
+    """Shorten a text, make its invisible characters visible, and replace what no font has.
+
+    >>> printable("uncharacteristically", longest=14), printable("a\\tb")
+    ('uncharacteris…', 'a\\\\tb')
+    """
+    text = "".join(
+        character if unicodedata.category(character)[0] != "C" else repr(character)[1:-1]
+        for character in str(text).replace(JOINER, "")
+    )
+    if font_families(text) is None:
+        default = _font_characters(font_manager.findfont("DejaVu Sans"))
+        text = "".join(c if ord(c) in default else f"U+{ord(c):04X}" for c in text)
+    if longest is not None and len(text) > longest:
+        text = text[: longest - 1] + "…"
+    return text
+
+
+@functools.lru_cache(maxsize=4096)
+def font_families(text: str) -> tuple[str, ...] | None:
+    """Find installed fonts that together have every character of ``text``; None if none do."""
+    families = ["DejaVu Sans"]
+    missing = set(map(ord, text)) - _font_characters(font_manager.findfont("DejaVu Sans"))
+    for entry in font_manager.fontManager.ttflist if missing else ():
+        if "Last Resort" in entry.name:  # it has a box for every character
+            continue
+        found = missing & _font_characters(entry.fname)
+        if found:
+            families.append(entry.name)
+            missing -= found
+        if not missing:
+            break
+    return None if missing else tuple(families)
+
+
+@functools.lru_cache(maxsize=1024)
+def _font_characters(path: str) -> frozenset[int]:
+    """Return the code points that a font file can draw."""
+    try:
+        return frozenset(FT2Font(path).get_charmap())
+    except (RuntimeError, OSError):  # a font that matplotlib lists but can't read
+        return frozenset()
