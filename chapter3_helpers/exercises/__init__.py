@@ -4,6 +4,7 @@ Each topic with exercises has a file of its own here, named as its notebook and 
 one holds what they share. Taught in every notebook.
 """
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -88,6 +89,10 @@ def equal(answer: Any, expected: Any, tolerance: float = TOLERANCE) -> bool:
     """Whether an answer is what was expected: same structure, same shape, close numbers."""
     if isinstance(expected, str | bool):
         return type(answer) is type(expected) and answer == expected
+    if isinstance(expected, torch.nn.Module):  # equal if they hold the same parameters
+        return isinstance(answer, torch.nn.Module) and equal(
+            dict(answer.state_dict()), dict(expected.state_dict()), tolerance
+        )
     if isinstance(expected, Mapping):
         return (
             isinstance(answer, Mapping)
@@ -110,6 +115,8 @@ def _numbers(value: Any) -> np.ndarray | None:
     """Return numbers as float64 (booleans as 0 and 1), or None if this is no numbers."""
     if isinstance(value, torch.Tensor):
         value = value.detach().cpu().to(torch.float64).numpy()
+    if isinstance(value, str):
+        return None  # NumPy would read "1" as a number
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -121,10 +128,12 @@ def _is_nothing(value: Any) -> bool:
 
 
 def _copies(case: tuple) -> tuple:
-    """Clone the tensors of a case, so that an attempt that works in place spoils nothing."""
-    return tuple(
-        value.detach().clone() if isinstance(value, torch.Tensor) else value for value in case
-    )
+    """Clone what a case holds, so that an attempt that works in place spoils nothing."""
+    return tuple(_copy(value) for value in case)
+
+
+def _copy(value: Any) -> Any:
+    return value.detach().clone() if isinstance(value, torch.Tensor) else copy.deepcopy(value)
 
 
 def _describe(value: Any) -> str:

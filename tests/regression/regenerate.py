@@ -28,6 +28,7 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
         kernel_name="python3",
         record_timing=False,
         store_widget_state=False,
+        coalesce_streams=True,  # else the pieces a cell's text comes in depend on the timing
         resources={"metadata": {"path": str(folder)}},
     )
     client.execute()

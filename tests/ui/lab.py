@@ -1,5 +1,6 @@
 """JupyterLab in headless Chromium, driven as a reader would."""
 
+import contextlib
 import os
 import re
 import secrets
@@ -135,11 +136,16 @@ def open_notebook(browser: Browser, server: Server, name: str, width: int = 1600
 
 def run_all(page: Page, timeout: float = 300) -> None:
     """Choose Run All Cells from the menu and wait until the last cell is done."""
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_text("Run All Cells", exact=True).click()
+    started = page.locator(".jp-InputArea-prompt", has_text=re.compile(r"\[[*\d]+\]:")).first
+    for _ in range(4):  # a page that is still loading swallows the command
+        page.locator(".jp-Notebook .jp-Cell").first.click()
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.get_by_text("Run All Cells", exact=True).click()
+        with contextlib.suppress(AssertionError):
+            expect(started).to_be_visible(timeout=10_000)
+            break
     deadline = time.monotonic() + timeout
-    started = page.locator(".jp-InputArea-prompt", has_text=re.compile(r"\[[*\d]+\]:"))
-    expect(started.first).to_be_visible()
+    expect(started).to_be_visible()
     waiting = page.locator(".jp-InputArea-prompt", has_text="[*]:")
     while waiting.count():
         if time.monotonic() > deadline:

@@ -1,0 +1,50 @@
+"""The notebooks as data: where they are, what their cells hold, what they printed."""
+
+import re
+from pathlib import Path
+
+import nbformat
+
+NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+ANSWER = re.compile(r"<summary>Answer</summary>.*?```python\n(.*?)```", re.DOTALL)
+
+
+def notebook_paths(folder: Path = NOTEBOOKS) -> list[Path]:
+    return sorted(folder.glob("*.ipynb"))
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def tags(cell: nbformat.NotebookNode) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def exercises_with_answers(notebook: nbformat.NotebookNode) -> list[tuple[str, str]]:
+    """Return the source of every exercise's stub, with the code of the answer below it."""
+    pairs: list[tuple[str, str]] = []
+    stub = None
+    for cell in notebook.cells:
+        if "exercise" in tags(cell):
+            stub = cell.source
+        elif stub is not None and cell.cell_type == "markdown":
+            for answer in ANSWER.findall(cell.source):
+                pairs.append((stub, answer))
+                stub = None
+    return pairs
+
+
+def printed(cell: nbformat.NotebookNode) -> str:
+    """Return the text that a cell printed or showed; figures speak for themselves elsewhere."""
+    texts = []
+    for output in cell.get("outputs", []):
+        if output.output_type == "stream":
+            texts.append(output.text)
+        elif "image/png" not in output.get("data", {}):
+            texts.append(output.get("data", {}).get("text/plain", ""))
+    return "\n".join(texts)

@@ -1,0 +1,245 @@
+"""Causal attention: what it computes, what it hides, what it drops and when."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from chapter3_helpers.causal_attention import CausalAttention
+from chapter3_helpers.sentence import example_batch, example_inputs
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
+from tests.golden import golden
+
+B, T, D_IN, D_OUT, CONTEXT = 2, 5, 7, 3, 11  # no two alike
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+biased = pytest.mark.parametrize("qkv_bias", [False, True])
+
+
+def make(dropout=0.0, qkv_bias=False, dtype=torch.float64) -> CausalAttention:
+    torch.manual_seed(5)
+    return CausalAttention(D_IN, D_OUT, CONTEXT, dropout, qkv_bias).to(dtype)
+
+
+def tokens(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def by_hand(attention: CausalAttention, x: torch.Tensor) -> tuple[list, list]:
+    """Attend to one sequence number by number, each query over its own past: (context, weights)."""
+    queries, keys, values = (
+        layer(x).tolist() for layer in (attention.W_query, attention.W_key, attention.W_value)
+    )
+    context, weights = [], []
+    for i, query in enumerate(queries):
+        past = range(i + 1)
+        scores = [sum(q * k for q, k in zip(query, keys[j], strict=True)) for j in past]
+        exponentials = [math.exp(score / math.sqrt(len(query))) for score in scores]
+        row = [e / sum(exponentials) for e in exponentials]
+        weights.append(row + [0.0] * (len(queries) - i - 1))
+        context.append([sum(row[j] * values[j][c] for j in past) for c in range(len(query))])
+    return context, weights
+
+
+def test_prints_the_chapters_numbers():
+    torch.manual_seed(123)
+    context = CausalAttention(3, 2, 6, 0.0)(example_batch())
+    expected = torch.tensor(golden()["causal_attention"]["values"])
+    torch.testing.assert_close(context, expected, atol=5e-5, rtol=0)
+
+
+def test_weights_are_the_chapters_causal_weights():
+    torch.manual_seed(789)
+    unmasked = SelfAttention_v2(3, 2)
+    attention = CausalAttention(3, 2, 6, 0.0)
+    attention.load_state_dict(unmasked.state_dict())  # the same names and nothing else
+    expected = torch.tensor(golden()["causal_weights"]["values"])
+    weights = attention.attention_weights(example_inputs())
+    torch.testing.assert_close(weights, expected, atol=5e-5, rtol=0)
+
+
+@biased
+def test_equals_attention_number_by_number(qkv_bias):
+    attention, x = make(qkv_bias=qkv_bias), tokens(B, T, D_IN)
+    expected = [by_hand(attention, sequence) for sequence in x]
+    context = torch.tensor([context for context, _ in expected], dtype=torch.float64)
+    weights = torch.tensor([weights for _, weights in expected], dtype=torch.float64)
+    torch.testing.assert_close(attention(x), context)
+    torch.testing.assert_close(attention.attention_weights(x), weights)
+
+
+@biased
+def test_equals_torchs_own_function(qkv_bias):
+    attention, x = make(qkv_bias=qkv_bias), tokens(B, T, D_IN)
+    layers = (attention.W_query, attention.W_key, attention.W_value)
+    expected = nn.functional.scaled_dot_product_attention(
+        *(layer(x) for layer in layers), is_causal=True
+    )
+    torch.testing.assert_close(attention(x), expected)
+    parameters = list(attention.parameters())
+    torch.testing.assert_close(
+        torch.autograd.grad(attention(x).square().sum(), parameters),
+        torch.autograd.grad(expected.square().sum(), parameters),
+    )
+
+
+def test_weights_are_weights():
+    weights = make().attention_weights(tokens(B, T, D_IN))
+    assert weights.shape == (B, T, T)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(B, T, dtype=torch.float64))
+    assert torch.equal(weights, weights.tril())
+    assert (weights[:, 0, 0] == 1).all()
+    assert (weights[:, torch.ones(T, T).tril().bool()] > 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("token", range(T))
+def test_the_future_changes_nothing(token, dtype):
+    attention, x = make(dtype=dtype), tokens(B, T, D_IN, dtype=dtype)
+    altered = x.clone()
+    altered[:, token] = 100 * tokens(B, D_IN, seed=2, dtype=dtype)
+    before, after = attention(x), attention(altered)
+    assert torch.equal(after[:, :token], before[:, :token])  # to the last bit
+    assert (after[:, token:] != before[:, token:]).any(dim=-1).all()
+
+
+def test_no_gradient_flows_back_from_the_future():
+    attention = make()
+    slopes = torch.autograd.functional.jacobian(attention, tokens(T, D_IN))
+    reach = slopes.abs().amax(dim=(1, 3))  # (T, D_OUT, T, D_IN) -> (T, T)
+    assert torch.equal(reach, reach.tril())
+    assert (reach[torch.ones(T, T).tril().bool()] > 0).all()
+
+
+def test_sequences_of_a_batch_do_not_mix():
+    attention, x = make(), tokens(B, T, D_IN)
+    torch.testing.assert_close(attention(x), torch.stack([attention(row) for row in x]))
+    assert attention(x[0]).shape == (T, D_OUT)
+    assert attention.attention_weights(x[0]).shape == (T, T)
+
+
+def test_a_text_read_longer_starts_the_same():
+    attention, x = make(), tokens(CONTEXT, D_IN)
+    for length in (1, 2, T):
+        torch.testing.assert_close(attention(x[:length]), attention(x)[:length])
+
+
+def test_dropout_works_in_training_only():
+    attention, x = make(dropout=0.5), tokens(B, T, D_IN)
+    assert attention.training
+    assert not torch.equal(attention(x), attention(x))
+    without = make(dropout=0.0)
+    attention.eval()
+    assert torch.equal(attention(x), without(x))
+    attention.train()
+    assert torch.equal(attention.attention_weights(x), without.attention_weights(x))
+
+
+def test_dropout_hits_the_weights_and_keeps_their_scale():
+    """With the identity for values the context is the dropped weights themselves."""
+    p = 0.25
+    torch.manual_seed(5)
+    attention = CausalAttention(T, T, CONTEXT, p).double().requires_grad_(False)
+    x = torch.eye(T, dtype=torch.float64)
+    attention.W_value.weight.copy_(torch.eye(T))
+    weights = attention.attention_weights(x)
+    torch.manual_seed(6)
+    ratio = torch.stack([attention(x) for _ in range(400)]) / weights.where(weights > 0, 1)
+    kept = ratio > 0
+    torch.testing.assert_close(ratio[kept], torch.full_like(ratio[kept], 1 / (1 - p)))
+    visible = torch.ones(T, T).tril().bool()
+    assert not kept[:, ~visible].any()
+    assert kept[:, visible].double().mean().item() == pytest.approx(1 - p, abs=0.025)
+
+
+def test_dropout_is_one_draw_of_torch():
+    """Drawn after the weights and before the product with the values, once for the batch."""
+    attention, x = make(dropout=0.5), tokens(B, T, D_IN)
+    torch.manual_seed(7)
+    context = attention(x)
+    torch.manual_seed(7)
+    dropped = nn.functional.dropout(attention.attention_weights(x), 0.5)
+    torch.testing.assert_close(context, dropped @ attention.W_value(x))
+
+
+def test_only_the_projections_are_saved():
+    attention, x = make(qkv_bias=True), tokens(B, T, D_IN)
+    state = attention.state_dict()
+    names = ["W_query", "W_key", "W_value"]
+    assert list(state) == [f"{name}.{part}" for name in names for part in ("weight", "bias")]
+    other = CausalAttention(D_IN, D_OUT, 4 * CONTEXT, 0.5, qkv_bias=True).double().eval()
+    other.load_state_dict(state)  # another context length, another dropout: the same function
+    assert torch.equal(other(x), attention(x))
+
+
+@pytest.mark.parametrize("device", ["meta", *DEVICES])
+def test_the_mask_follows_the_module(device):
+    attention = make(dtype=torch.float32).to(device)
+    assert attention.mask.device.type == device
+    assert attention.mask.dtype == torch.bool
+    context = attention(torch.ones(B, T, D_IN, device=device))
+    assert context.device.type == device
+    assert context.shape == (B, T, D_OUT)
+
+
+def test_bfloat16_is_close_to_float64():
+    x = tokens(B, T, D_IN)
+    rough = make(dtype=torch.bfloat16)(x.bfloat16())
+    assert rough.dtype == torch.bfloat16
+    torch.testing.assert_close(rough.double(), make()(x), atol=0.03, rtol=0)
+
+
+def test_large_scores_do_not_overflow():
+    attention, x = make(dtype=torch.float32), tokens(T, D_IN, dtype=torch.float32)
+    assert attention(1000 * x).isfinite().all()
+
+
+@pytest.mark.filterwarnings("ignore")  # the compiler's own
+def test_compiles_in_one_piece():
+    attention, x = make(), tokens(B, T, D_IN)
+    compiled = torch.compile(attention, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(x), attention(x))
+
+
+def test_sizes_are_attributes():
+    attention = make()
+    sizes = (attention.d_in, attention.d_out, attention.num_heads, attention.head_dim)
+    assert sizes == (D_IN, D_OUT, 1, D_OUT)
+    assert attention.context_length == CONTEXT
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((0, 3, 11, 0.0), ValueError, "d_in must be at least 1, got 0"),
+        ((7, -3, 11, 0.0), ValueError, "d_out must be at least 1, got -3"),
+        ((7, 3, 0, 0.0), ValueError, "context_length must be at least 1, got 0"),
+        ((7, 3, 11.0, 0.0), TypeError, r"context_length must be an integer, got 11.0 \(float\)"),
+        ((7, 3, 11, 1.0), ValueError, r"dropout must be in \[0, 1\), got 1.0"),
+        ((7, 3, 11, None), TypeError, r"dropout must be a number, got None \(NoneType\)"),
+        ((7, 3, 11, 0.0, 1), TypeError, r"qkv_bias must be True or False, got 1 \(int\)"),
+    ],
+)
+def test_refuses_bad_arguments(arguments, error, message):
+    with pytest.raises(error, match=message):
+        CausalAttention(*arguments)
+
+
+@pytest.mark.parametrize("method", ["forward", "attention_weights"])
+@pytest.mark.parametrize(
+    ("x", "error", "message"),
+    [
+        (torch.ones(T, D_IN + 1), ValueError, "last dimension of x must be d_in=7, got 8"),
+        (torch.ones(CONTEXT + 1, D_IN), ValueError, "at most context_length=11 tokens, got 12"),
+        (torch.ones(D_IN), ValueError, r"\(T, d_in\) or \(B, T, d_in\), got 1 dimension"),
+        (torch.ones(1, B, T, D_IN), ValueError, r"got 4 dimension\(s\): \(1, 2, 5, 7\)"),
+        (torch.ones(T, D_IN).long(), ValueError, "x must be a floating-point tensor, got torch.i"),
+        (torch.ones(0, D_IN), ValueError, r"x must not be empty, got shape \(0, 7\)"),
+        ([[1.0] * D_IN], TypeError, "x must be a torch.Tensor, got list"),
+    ],
+    ids=lambda value: str(tuple(value.shape)) if isinstance(value, torch.Tensor) else "",
+)
+def test_refuses_bad_input(method, x, error, message):
+    with pytest.raises(error, match=message):
+        getattr(make(dtype=torch.float32), method)(x)

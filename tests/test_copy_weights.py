@@ -1,0 +1,405 @@
+"""Weights carried between implementations: equal outputs, equal gradients, or a clear refusal."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from chapter3_helpers.causal_attention import CausalAttention
+from chapter3_helpers.copy_weights import Part, Projections, copy_weights, find_projections
+from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
+from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+from chapter3_helpers.sentence import example_inputs
+from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
+from tests.golden import golden
+
+B, T = 2, 11
+Make = Callable[..., nn.Module]
+
+# Every maker takes (d_in, H, D, qkv_bias); those of ONE_HEAD ignore H.
+ONE_HEAD: dict[str, Make] = {
+    "v1": lambda d_in, H, D, bias: SelfAttention_v1(d_in, D),
+    "v2": lambda d_in, H, D, bias: SelfAttention_v2(d_in, D, bias),
+    "causal": lambda d_in, H, D, bias: CausalAttention(d_in, D, 13, 0.0, bias),
+}
+SIDE_BY_SIDE: dict[str, Make] = {
+    "wrapper": lambda d_in, H, D, bias: MultiHeadAttentionWrapper(d_in, D, 13, 0.0, H, bias),
+}
+MIXED: dict[str, Make] = {
+    "split": lambda d_in, H, D, bias: MultiHeadAttention(d_in, H * D, 13, 0.0, H, bias),
+    "fused": lambda d_in, H, D, bias: FusedMultiHeadAttention(d_in, H * D, 13, 0.0, H, bias),
+}
+TORCH: dict[str, Make] = {
+    "torch": lambda d_in, H, D, bias: nn.MultiheadAttention(H * D, H, batch_first=True),
+}
+ALL = ONE_HEAD | SIDE_BY_SIDE | MIXED | TORCH
+
+
+def make(kind: str, d_in=7, H=3, D=5, bias=False, seed=0) -> nn.Module:
+    torch.manual_seed(seed)
+    return ALL[kind](d_in, H, D, bias).double()
+
+
+def tokens(*shape: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def run(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """Attend causally; v1 and v2, which see the future, only answer for the last token."""
+    if isinstance(module, nn.MultiheadAttention):
+        mask = causal_mask(x.shape[-2])
+        return module(x, x, x, attn_mask=mask, need_weights=False)[0]
+    return module(x)
+
+
+def sees_the_future(module: nn.Module) -> bool:
+    return isinstance(module, SelfAttention_v1 | SelfAttention_v2)
+
+
+def outcome(module: nn.Module, shape: tuple, last_only: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the output and the gradient of a fixed sum of it with respect to the input."""
+    x = tokens(*shape).requires_grad_()
+    context = run(module, x)
+    context = context[..., -1:, :] if last_only else context
+    (context * torch.linspace(-1, 2, context.numel()).view_as(context)).sum().backward()
+    return context, x.grad
+
+
+def assert_same_function(source: nn.Module, target: nn.Module, shape: tuple) -> None:
+    last_only = sees_the_future(source) != sees_the_future(target)  # who sees all of the tokens
+    for left, right in zip(
+        outcome(source, shape, last_only), outcome(target, shape, last_only), strict=True
+    ):
+        torch.testing.assert_close(left, right)
+
+
+def state(module: nn.Module) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in module.state_dict().items()}
+
+
+def refuses(error: type[Exception], message: str, source: nn.Module, target: nn.Module) -> None:
+    """Check that a copy is refused and that neither side changed."""
+    modules = [module for module in (source, target) if isinstance(module, nn.Module)]
+    before = [state(module) for module in modules]
+    with pytest.raises(error, match=message):
+        copy_weights(source, target)
+    for module, old in zip(modules, before, strict=True):
+        assert all(torch.equal(value, old[name]) for name, value in module.state_dict().items())
+
+
+SEVERAL = [*SIDE_BY_SIDE, *MIXED]
+PAIRS = list(itertools.product(SEVERAL, SEVERAL))
+EXACT = [(source, target) for source, target in PAIRS if source == target or target in MIXED]
+
+
+@pytest.mark.parametrize(("source", "target"), EXACT)
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("shape", [(B, T, 7), (T, 7)])
+def test_several_heads(source, target, bias, training, shape):
+    left = make(source, bias=bias).train(training)
+    right = make(target, bias=bias, seed=9).train(training)
+    with pytest.raises(AssertionError):
+        assert_same_function(left, right, shape)
+    copy_weights(left, right)
+    assert_same_function(left, right, shape)
+
+
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(ONE_HEAD, ONE_HEAD)))
+@pytest.mark.parametrize("bias", [False, True])
+def test_one_head(source, target, bias):
+    left = make(source, bias=bias and target != "v1")  # v1 has no place for a bias
+    right = make(target, bias=bias, seed=9)
+    copy_weights(left, right)
+    assert_same_function(left, right, (B, T, 7))
+
+
+@pytest.mark.parametrize("source", [*ONE_HEAD, "wrapper"])
+@pytest.mark.parametrize("target", [*SEVERAL, "torch"])
+def test_one_head_is_also_a_number_of_heads(source, target):
+    left = make(source, d_in=5, H=1)
+    right = make(target, d_in=5, H=1, seed=9)
+    copy_weights(left, right)
+    assert_same_function(left, right, (B, T, 5))
+
+
+@pytest.mark.parametrize("kind", SEVERAL)
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("shape", [(B, T, 15), (T, 15)])
+def test_into_torchs_own(kind, bias, training, shape):
+    ours = make(kind, d_in=15, bias=bias).train(training)
+    theirs = make("torch", seed=9).train(training)
+    with torch.no_grad():
+        theirs.in_proj_bias.fill_(3.0)  # must become ours, or zero
+    copy_weights(ours, theirs)
+    assert_same_function(ours, theirs, shape)
+
+
+@pytest.mark.parametrize("kind", MIXED)
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("shape", [(B, T, 15), (T, 15)])
+def test_from_torchs_own(kind, bias, shape):
+    theirs, ours = make("torch"), make(kind, d_in=15, bias=bias, seed=9)
+    with torch.no_grad():
+        theirs.in_proj_bias.copy_(bias * tokens(45))
+        theirs.out_proj.bias.copy_(tokens(15))
+    copy_weights(theirs, ours)
+    assert_same_function(theirs, ours, shape)
+
+
+def test_torchs_own_without_bias():
+    torch.manual_seed(0)
+    theirs = nn.MultiheadAttention(15, 3, bias=False, batch_first=True).double()
+    ours = make("split", d_in=15, bias=True, seed=9)
+    refuses(ValueError, "target must have a bias for query, since", ours, theirs)
+    copy_weights(theirs, ours)  # our biases, out_proj's too, become zero
+    assert_same_function(theirs, ours, (B, T, 15))
+    with torch.no_grad():
+        ours.out_proj.bias[4] = -0.25
+    refuses(ValueError, "a bias for out_proj, since that of source reaches 0.25", ours, theirs)
+
+
+def test_torchs_own_orders_its_axes_as_it_likes():
+    torch.manual_seed(0)
+    theirs = nn.MultiheadAttention(15, 3, bias=False, batch_first=False).double()
+    ours = make("fused", d_in=15)
+    copy_weights(theirs, ours)
+    x = tokens(T, B, 15)
+    expected = theirs(x, x, x, attn_mask=causal_mask(T))[0]
+    torch.testing.assert_close(ours(x.transpose(0, 1)).transpose(0, 1), expected)
+
+
+def test_one_training_step_keeps_copies_equal():
+    """Then the gradients of all weights are equal too, wherever each module keeps them."""
+    modules = [make(kind, d_in=15, bias=True) for kind in ("split", "fused", "torch")]
+    for module in modules[1:]:
+        copy_weights(modules[0], module)
+    before = modules[0](tokens(B, T, 15))
+    for module in modules:
+        run(module, tokens(B, T, 15)).square().sum().backward()
+        with torch.no_grad():
+            for parameter in module.parameters():
+                parameter -= 0.125 * parameter.grad
+    assert not torch.allclose(modules[0](tokens(B, T, 15)), before)
+    for module in modules[1:]:
+        assert_same_function(modules[0], module, (B, T, 15))
+
+
+def test_exercise_3_1_prints_the_chapters_numbers():
+    torch.manual_seed(123)
+    v2, v1 = SelfAttention_v2(3, 2), SelfAttention_v1(3, 2)
+    copy_weights(v2, v1)
+    expected = torch.tensor(golden()["exercise_3_1"]["values"])
+    for attention in (v1, v2):
+        torch.testing.assert_close(attention(example_inputs()), expected, atol=5e-5, rtol=0)
+    assert torch.equal(v1.W_key, v2.W_key.weight.T)  # nn.Linear stores the transpose
+
+
+def test_weights_land_where_they_belong():
+    """Numbered weights: no output could tell a query row from a key row at a wrong place."""
+    wrapper = MultiHeadAttentionWrapper(3, 1, 4, 0.0, num_heads=2, qkv_bias=True)
+    with torch.no_grad():
+        for h, head in enumerate(wrapper.heads):
+            for n, layer in enumerate((head.W_query, head.W_key, head.W_value)):
+                layer.weight.copy_(torch.tensor([0.0, 1.0, 2.0]) + 10 * h + 100 * n)
+                layer.bias.fill_(1000.0 + 10 * h + 100 * n)
+    fused = FusedMultiHeadAttention(3, 2, 9, 0.0, num_heads=2, qkv_bias=True)
+    copy_weights(wrapper, fused)
+    first = [0, 10, 100, 110, 200, 210]  # queries of head 0, of head 1, keys of head 0, ...
+    assert fused.W_qkv.weight.tolist() == [[n, n + 1, n + 2] for n in first]
+    assert fused.W_qkv.bias.tolist() == [1000 + n for n in first]
+    assert fused.out_proj.weight.tolist() == [[1, 0], [0, 1]]
+    assert fused.out_proj.bias.tolist() == [0, 0]
+
+
+def test_to_the_wrapper_only_where_exact():
+    for kind in ("split", "fused"):
+        source, wrapper = make(kind, bias=True), make("wrapper", bias=True, seed=9)
+        message = "source must have an out_proj that is the identity with zero bias.* by up to"
+        refuses(ValueError, message, source, wrapper)
+        with torch.no_grad():
+            source.out_proj.weight.copy_(torch.eye(15))
+        refuses(ValueError, message, source, wrapper)
+        with torch.no_grad():
+            source.out_proj.bias.zero_()
+        copy_weights(source, wrapper)
+        assert_same_function(source, wrapper, (B, T, 7))
+        with torch.no_grad():
+            source.out_proj.weight[2, 1] = 0.125
+        refuses(ValueError, "by up to 0.125", source, wrapper)
+
+
+def test_bias_that_the_target_cannot_hold():
+    for which, name in enumerate(("query", "key", "value")):
+        theirs, ours = make("torch"), make("split", d_in=15)
+        with torch.no_grad():
+            theirs.in_proj_bias.zero_()
+            theirs.in_proj_bias[15 * which + 3] = 0.5
+        message = f"target must have a bias for {name}, since that of source reaches 0.5, got none"
+        refuses(ValueError, message, theirs, ours)
+    refuses(ValueError, "target must have a bias for query", make("v2", bias=True), make("v1"))
+    biased = make("causal", bias=True)
+    with torch.no_grad():
+        for layer in (biased.W_query, biased.W_key, biased.W_value):
+            layer.bias.zero_()
+    copy_weights(biased, make("v1"))  # a bias of zero is none
+
+
+def test_a_missing_bias_becomes_zero():
+    target = make("fused", bias=True)
+    copy_weights(make("split", seed=9), target)
+    assert not target.W_qkv.bias.any()
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({"d_in": 6}, "d_in=6, num_heads=3 and head_dim=5"),
+        ({"H": 5, "D": 3}, "d_in=7, num_heads=5 and head_dim=3"),  # weights of the same shape!
+        ({"D": 2}, "d_in=7, num_heads=3 and head_dim=2"),
+    ],
+)
+@pytest.mark.parametrize(("source", "target"), PAIRS)
+def test_sizes_that_do_not_fit(change, found, source, target):
+    message = f"target must have d_in=7, num_heads=3 and head_dim=5 as source has, got {found}"
+    refuses(ValueError, message, make(source), make(target, **change))
+
+
+def test_one_head_does_not_fit_several():
+    message = "num_heads=3 and head_dim=5 as source has, got d_in=7, num_heads=1"
+    refuses(ValueError, message, make("wrapper"), make("causal"))
+
+
+def test_torchs_own_needs_equal_widths():
+    message = "d_in=7, num_heads=3 and head_dim=5 as source has, got d_in=15, num_heads=3"
+    refuses(ValueError, message, make("split"), make("torch"))
+
+
+def test_torchs_own_in_forms_that_are_no_self_attention():
+    ours = make("split", d_in=15)
+    other = nn.MultiheadAttention(15, 3, kdim=4, vdim=6).double()
+    message = "must have kdim and vdim equal to embed_dim=15, got kdim=4 and vdim=6"
+    refuses(ValueError, "source " + message, other, ours)
+    refuses(ValueError, "target " + message, ours, other)
+    for option in ("add_bias_kv", "add_zero_attn"):
+        other = nn.MultiheadAttention(15, 3, **{option: True}).double()
+        refuses(ValueError, f"target must have neither .* {option}=True", ours, other)
+
+
+@pytest.mark.parametrize(
+    ("stranger", "name"),
+    [(nn.Linear(7, 15), "Linear"), (MultiHeadAttention, "MultiHeadAttention"), (None, "NoneType")],
+)
+def test_modules_it_does_not_know(stranger, name):
+    known = make("split")
+    expected = "must be an attention module of this package or torch.nn.MultiheadAttention, got "
+    refuses(TypeError, f"source {expected}{name}", stranger, known)
+    refuses(TypeError, f"target {expected}{name}", known, stranger)
+
+
+@pytest.mark.parametrize("source", ALL)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_target_keeps_its_parameters_and_their_precision(source, dtype):
+    sizes = {"d_in": 5, "H": 1}
+    source = make(source, **sizes)
+    if isinstance(source, nn.MultiheadAttention):
+        source.in_proj_bias.data.zero_()
+    target = make("split", **sizes, seed=9).to(dtype)
+    target.W_key.weight.requires_grad_(False)
+    ids = [id(parameter) for parameter in target.parameters()]
+    copy_weights(source, target)
+    assert [id(parameter) for parameter in target.parameters()] == ids
+    assert all(p.dtype == dtype and p.grad_fn is None for p in target.parameters())
+    assert [p.requires_grad for p in target.parameters()] == [True, False, True, True, True]
+    query = torch.cat([part.weight for part in find_projections(source, "source").query])
+    assert torch.equal(target.W_query.weight, query.to(dtype))
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_source_stays_as_it_is_and_shares_nothing(kind):
+    source, target = make(kind, d_in=15), make(kind, d_in=15, seed=9)
+    before = state(source)
+    copy_weights(source, target)
+    copy_weights(source, source)
+    with torch.no_grad():
+        for parameter in target.parameters():
+            parameter.add_(1.0)
+    assert all(torch.equal(value, before[name]) for name, value in source.state_dict().items())
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_there_and_back_through_a_file_of_weights(kind):
+    source, target = make(kind, d_in=15), make(kind, d_in=15, seed=9)
+    copy_weights(source, target)
+    assert all(
+        torch.equal(value, source.state_dict()[name]) for name, value in target.state_dict().items()
+    )
+
+
+def test_context_length_and_dropout_are_no_weights():
+    source = MultiHeadAttention(7, 15, 4, 0.5, 3).double().eval()
+    target = MultiHeadAttention(7, 15, 13, 0.25, 3).double()
+    copy_weights(source, target)
+    assert (target.context_length, target.mask.shape, target.dropout.p) == (13, (13, 13), 0.25)
+    assert target.training
+    assert torch.equal(target.eval()(tokens(4, 7)), source(tokens(4, 7)))
+
+
+def test_weights_that_are_not_numbers_are_carried_too():
+    source, target = make("split"), make("fused", seed=9)
+    with torch.no_grad():
+        source.W_query.weight[0, 0] = torch.nan
+    copy_weights(source, target)
+    assert target.W_qkv.weight[0, 0].isnan()
+    with torch.no_grad():
+        source.out_proj.weight.copy_(torch.eye(15))
+        source.out_proj.bias.zero_()[3] = torch.nan
+    refuses_nan = make("wrapper", seed=9)
+    with pytest.raises(ValueError, match="identity with zero bias"):
+        copy_weights(source, refuses_nan)
+
+
+class SharedKeys(nn.Module):
+    """A module of a new kind: three query heads, one key and value head that serves them all."""
+
+    def __init__(self):
+        super().__init__()
+        self.wq, self.wk, self.wv = (nn.Linear(7, width, bias=False) for width in (15, 5, 5))
+
+    def forward(self, x):
+        queries = self.wq(x).unflatten(-1, (3, 5)).transpose(1, 2)
+        scores = queries @ self.wk(x).transpose(1, 2)[:, None] / 5**0.5
+        weights = scores.masked_fill(causal_mask(x.shape[1]), -torch.inf).softmax(dim=-1)
+        return (weights @ self.wv(x)[:, None]).transpose(1, 2).flatten(2)
+
+
+@find_projections.register
+def _(module: SharedKeys, name: str) -> Projections:
+    return Projections(
+        query=[Part(module.wq.weight.detach())],
+        key=[Part(module.wk.weight.detach())] * 3,
+        value=[Part(module.wv.weight.detach())] * 3,
+        num_heads=3,
+    )
+
+
+def test_a_new_kind_of_module_needs_one_registered_function():
+    torch.manual_seed(0)
+    shared = SharedKeys().double()
+    for kind in SEVERAL:
+        full = make(kind, bias=True)
+        copy_weights(shared, full)
+        assert_same_function(shared, full, (B, T, 7))
+    torch.manual_seed(1)
+    copy_weights(full := make("wrapper"), make("split"))
+    message = "source must have equal weights where target shares one"
+    refuses(ValueError, message, full, shared)
+    copy_weights(shared, full)
+    other = SharedKeys().double()
+    copy_weights(full, other)  # three equal key heads fit into one
+    assert_same_function(shared, other, (B, T, 7))

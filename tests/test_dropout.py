@@ -1,0 +1,195 @@
+"""Dropout masks: both published ones on any machine, and the one that this machine draws."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from chapter3_helpers.causal_attention import CausalAttention
+from chapter3_helpers.dropout import cpu_dropout_generator, dropout_mask, mcg31_states
+from chapter3_helpers.masking import mask_scores
+from chapter3_helpers.sentence import example_inputs
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
+from tests.golden import golden
+
+GENERATORS = ["native", "mkl"]
+generators = pytest.mark.parametrize("generator", GENERATORS)
+MODULUS = 2**31 - 1
+
+
+def drawn_by_torch(shape, p, seed):
+    torch.manual_seed(seed)
+    return torch.nn.functional.dropout(torch.ones(shape), p) > 0
+
+
+def on_a_machine_with(generator, monkeypatch):
+    """Let dropout draw as on a machine that has ``generator``, after any torch.manual_seed."""
+
+    def dropout(x, p=0.5, training=True, inplace=False):
+        kept = dropout_mask(tuple(x.shape), p, torch.initial_seed(), generator)
+        return x * kept / (1 - p) if training else x
+
+    monkeypatch.setattr(torch.nn.functional, "dropout", dropout)
+
+
+@generators
+def test_prints_the_chapters_masks(generator):
+    expected = torch.tensor(golden()[f"dropout_ones_{generator}"]["values"])
+    assert torch.equal(dropout_mask((6, 6), 0.5, 123, generator) / 0.5, expected)
+
+
+@generators
+def test_drops_the_chapters_weights(generator):
+    torch.manual_seed(789)
+    attention = SelfAttention_v2(3, 2)
+    x = example_inputs()
+    scores = attention.W_query(x) @ attention.W_key(x).T
+    weights = torch.softmax(mask_scores(scores) / math.sqrt(2), dim=-1)
+    expected = torch.tensor(golden()[f"dropout_weights_{generator}"]["values"])
+    dropped = weights * dropout_mask((6, 6), 0.5, 123, generator) / 0.5
+    torch.testing.assert_close(dropped, expected, atol=6e-5, rtol=0)
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3, 7), (53, 31), (3, 801)], ids=str)
+@pytest.mark.parametrize("p", [0, 1e-6, 0.1, 1 / 3, 0.5, 0.7, 0.999])
+def test_is_what_this_machine_draws(shape, p):
+    generator = cpu_dropout_generator()
+    for seed in (0, 123, 2**31, 2**32 - 1):
+        assert torch.equal(dropout_mask(shape, p, seed, generator), drawn_by_torch(shape, p, seed))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
+def test_the_number_format_changes_nothing(dtype):
+    torch.manual_seed(3)
+    drawn = torch.nn.functional.dropout(torch.ones(5, 7, dtype=dtype), 0.3) > 0
+    assert torch.equal(drawn, dropout_mask((5, 7), 0.3, 3, cpu_dropout_generator()))
+
+
+# Twenty cells each, as PyTorch 2.6.0 (with MKL) and 2.13.0 drew them on one AMD CPU. The first
+# draw after seed 704738295 is 2**31 - 1, from which MKL's generator can't start.
+REAL_MASKS = [
+    ("native", 0.3, 123, "11111111010111110111"),
+    ("native", 0.7, 9, "10011011100100011000"),
+    ("native", 0.5, 704738295, "00111000111111000010"),
+    ("mkl", 0.3, 123, "11111111101101111011"),
+    ("mkl", 0.7, 9, "10110100000100000011"),
+    ("mkl", 0.5, 704738295, "10111000011010110000"),
+]
+
+
+@pytest.mark.parametrize(("generator", "p", "seed", "kept"), REAL_MASKS)
+def test_is_what_other_machines_drew(generator, p, seed, kept):
+    mask = dropout_mask((20,), p, seed, generator)
+    assert "".join(str(int(cell)) for cell in mask) == kept
+
+
+def test_mkl_states_follow_the_recurrence():
+    states = mcg31_states(2991312382, 1000).tolist()
+    assert states[0] == 2991312382 % MODULUS
+    assert all(after == 1132489760 * before % MODULUS for before, after in pairwise(states))
+
+
+@pytest.mark.parametrize("first_draw", [0, MODULUS, 2 * MODULUS])
+def test_mkl_never_starts_from_zero(first_draw):
+    assert mcg31_states(first_draw, 2).tolist() == [1, 1132489760]
+
+
+@pytest.mark.parametrize("cells", [1, 2, 3, 7, 64, 65])
+def test_mkl_makes_as_many_states_as_asked(cells):
+    states = mcg31_states(77, cells)
+    assert np.array_equal(states, mcg31_states(77, 100)[:cells])
+
+
+@generators
+def test_keeps_a_share_of_one_minus_p(generator):
+    for p in (0.1, 0.5, 0.8):
+        kept = dropout_mask((400, 500), p, 7, generator).double().mean().item()
+        assert kept == pytest.approx(1 - p, abs=4 * math.sqrt(p * (1 - p) / 200_000))
+
+
+@generators
+def test_a_cell_is_kept_for_every_smaller_p(generator):
+    """One set of draws serves every p: raising p can only drop more."""
+    few, many = (dropout_mask((30, 30), p, 7, generator) for p in (0.6, 0.2))
+    assert (few <= many).all()
+    assert (few < many).any()
+
+
+@generators
+def test_seeds_shapes_and_random_state(generator):
+    mask = dropout_mask((5, 7), 0.5, 11, generator)
+    assert torch.equal(mask, dropout_mask((5, 7), 0.5, 11, generator))
+    assert not torch.equal(mask, dropout_mask((5, 7), 0.5, 12, generator))
+    assert torch.equal(mask.flatten(), dropout_mask((35,), 0.5, 11, generator))  # row by row
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    dropout_mask((5, 7), 0.5, 11, generator)
+    assert torch.equal(torch.rand(3), expected)
+
+
+@generators
+def test_stays_on_the_cpu_whatever_the_default_device(generator):
+    with torch.device("meta"):
+        assert dropout_mask((2, 3), 0.5, 1, generator).device.type == "cpu"
+        assert cpu_dropout_generator() in GENERATORS
+
+
+@generators
+def test_finds_the_generator_of_a_machine(generator, monkeypatch):
+    on_a_machine_with(generator, monkeypatch)
+    assert cpu_dropout_generator() == generator
+
+
+def test_a_third_generator_is_reported(monkeypatch):
+    monkeypatch.setattr(torch.nn.functional, "dropout", lambda x, p: x.tril() / (1 - p))
+    with pytest.raises(RuntimeError, match=r"neither; this is PyTorch \d"):
+        cpu_dropout_generator()
+
+
+def test_asking_for_the_generator_draws_nothing():
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    cpu_dropout_generator()
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@generators
+def test_attention_drops_by_the_mask_of_the_machine(generator, monkeypatch):
+    """The module in training is what the mask makes of its weights, on either kind of machine."""
+    torch.manual_seed(2)
+    attention = CausalAttention(7, 6, 11, dropout=0.25)
+    x = torch.rand(5, 7)
+    on_a_machine_with(generator, monkeypatch)
+    torch.manual_seed(3)
+    context = attention(x)
+    kept = dropout_mask((5, 5), 0.25, 3, generator)
+    expected = attention.attention_weights(x) * kept / 0.75 @ attention.W_value(x)
+    torch.testing.assert_close(context, expected)
+
+
+GOOD = {"shape": (2, 3), "p": 0.5, "seed": 1, "generator": "native"}
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "message"),
+    [
+        ({"shape": 6}, TypeError, r"shape must be a tuple of sizes, got 6 \(int\)"),
+        ({"shape": "66"}, TypeError, r"shape must be a tuple of sizes, got '66' \(str\)"),
+        ({"shape": (2, 3.0)}, TypeError, r"shape\[1\] must be an integer, got 3.0 \(float\)"),
+        ({"shape": (0, 3)}, ValueError, r"shape\[0\] must be at least 1, got 0"),
+        ({"p": 1.0}, ValueError, r"p must be in \[0, 1\), got 1.0"),
+        ({"p": -0.1}, ValueError, r"p must be in \[0, 1\), got -0.1"),
+        ({"p": math.nan}, ValueError, r"p must be in \[0, 1\), got nan"),
+        ({"p": "half"}, TypeError, "p must be a number, got 'half'"),
+        ({"seed": -1}, ValueError, "seed must be at least 0, got -1"),
+        ({"seed": 2**32}, ValueError, r"seed must be below 2\*\*32, got 4294967296"),
+        ({"seed": 1.5}, TypeError, "seed must be an integer, got 1.5"),
+        ({"generator": "cuda"}, ValueError, "generator must be one of 'native', 'mkl', got 'cuda'"),
+    ],
+)
+def test_refuses_bad_arguments(bad, error, message):
+    with pytest.raises(error, match=message):
+        dropout_mask(**(GOOD | bad))

@@ -1,0 +1,156 @@
+import contextlib
+import importlib
+import io
+import pkgutil
+
+import pytest
+import torch
+
+from chapter3_helpers import exercises
+from chapter3_helpers.exercises import Exercise, equal
+from tests.notebook_files import (
+    code_cells,
+    exercises_with_answers,
+    notebook_paths,
+    read,
+    tags,
+)
+
+TOPICS = [
+    importlib.import_module(f"chapter3_helpers.exercises.{module.name}")
+    for module in pkgutil.iter_modules(exercises.__path__)
+]
+EXERCISES = [
+    value
+    for topic in TOPICS
+    for name, value in vars(topic).items()
+    if isinstance(value, Exercise) and name.isupper()
+]
+MISCONCEPTIONS = [
+    (exercise, message) for exercise in EXERCISES for message in exercise.misconceptions
+]
+
+double = Exercise(
+    name="00z",
+    solution=lambda x: 2 * x,
+    cases=((torch.tensor([1.0, 3.0]),), (torch.tensor([[0.5]]),)),
+    misconceptions={"That is a square.": lambda x: x * x},
+)
+forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lambda: 21})
+
+
+@pytest.mark.parametrize(
+    ("attempt", "verdict"),
+    [
+        (None, "not attempted yet."),
+        (..., "not attempted yet."),
+        (lambda x: None, "not attempted yet."),
+        (lambda x: ..., "not attempted yet."),
+        (lambda x: x + x, "correct."),
+        (lambda x: (x + x).tolist(), "correct."),
+        (lambda x: x**2, "not yet. That is a square."),
+        (lambda x: x[:1] * 2, "not yet. The answer for an input of shape (2,) has shape (1,)"),
+        (lambda x: x * 3, "not yet. The shape is right for an input of shape (2,), but 2 of 2"),
+        (lambda x: x.oops, "not yet. Your code stopped with AttributeError"),
+        (lambda: 1, "not yet. Your code stopped with TypeError"),
+        (lambda x: "two", "not yet. The answer for an input of shape (2,) is 'two'"),
+        (lambda x: 2 * x if x.dim() == 1 else None, "not yet. Your code returns nothing for some"),
+        (7, "not yet. The answer is a function, and this is 7."),
+    ],
+)
+def test_verdicts_on_functions(attempt, verdict):
+    assert double.verdict(attempt).startswith(verdict)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "verdict"),
+    [
+        (None, "not attempted yet."),
+        (42, "correct."),
+        (torch.tensor(42), "correct."),
+        (21, "not yet. That is the half."),
+        (7, "not yet. The answer is 7, and that is not it."),
+        (lambda: 42, "not yet. The answer is a value, and this is a function."),
+        ([42], "not yet. The answer has shape (1,)"),
+    ],
+)
+def test_verdicts_on_values(attempt, verdict):
+    assert forty_two.verdict(attempt).startswith(verdict)
+
+
+def test_check_prints_its_verdict_under_the_name(capsys):
+    double.check(None)
+    assert capsys.readouterr().out == "Exercise 00z: not attempted yet.\n"
+
+
+def test_an_attempt_that_works_in_place_spoils_nothing():
+    assert double.verdict(lambda x: x.mul_(2)) == "correct."
+    assert double.verdict(lambda x: 2 * x) == "correct."
+
+
+def test_equality_of_structures():
+    assert equal((torch.ones(2), "a"), (torch.ones(2), "a"))
+    assert equal({"a": [1, True]}, {"a": (1, True)})
+    assert not equal((1, 2), (1, 2, 3))
+    assert not equal({"a": 1}, {"b": 1})
+    assert not equal(1, True)
+    assert not equal("1", 1)
+    assert not equal(torch.ones(1, 2), torch.ones(2, 1))
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+def test_the_solution_is_correct_and_no_attempt_is_none(exercise):
+    answer = exercise.solution if exercise.cases else exercise.solution()
+    assert exercise.verdict(answer) == "correct."
+    assert exercise.verdict(...) == "not attempted yet."
+    assert exercise.misconceptions, "an exercise should know one way to go wrong"
+
+
+@pytest.mark.parametrize(
+    ("exercise", "message"),
+    MISCONCEPTIONS,
+    ids=[f"{exercise.name}-{i}" for i, (exercise, _) in enumerate(MISCONCEPTIONS)],
+)
+def test_a_misconception_is_told_apart(exercise, message):
+    mistake = exercise.misconceptions[message]
+    attempt = mistake if exercise.cases else mistake()
+    assert exercise.verdict(attempt) == f"not yet. {message}"
+
+
+def test_names_are_unique():
+    names = [exercise.name for exercise in EXERCISES]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
+def test_answers_in_the_notebook_are_correct(path):
+    """Every stub says that it was not attempted; with the answer in its place it is correct.
+
+    Only the setup cell runs before, so that a reader can start with the exercises.
+    """
+    notebook = read(path)
+    pairs = exercises_with_answers(notebook)
+    stubs = [cell for cell in code_cells(notebook) if "exercise" in tags(cell)]
+    assert len(pairs) == len(stubs) >= 3
+    space: dict = {}
+    exec(code_cells(notebook)[0].source, space)
+    for stub, answer in pairs:
+        assert "not attempted yet." in run(stub, space)
+        check = stub.rstrip().splitlines()[-1]
+        assert run(f"{answer}\n{check}", space).strip().endswith(": correct."), answer
+
+
+def run(source: str, space: dict) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        exec(source, space)
+    return output.getvalue()
+
+
+@pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
+def test_every_exercise_of_a_topic_stands_in_its_notebook(path):
+    number, topic = path.stem.split("_", 1)
+    names = [exercise.name for exercise in EXERCISES if exercise.name.startswith(number)]
+    texts = "\n".join(cell.source for cell in read(path).cells)
+    assert names, f"{topic} has no exercise"
+    for name in names:
+        assert f"Exercise {name}" in texts

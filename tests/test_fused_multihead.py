@@ -1,0 +1,376 @@
+"""Multi-head attention in one go: split, joined, fused."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from chapter3_helpers.copy_weights import copy_weights
+from chapter3_helpers.fused_multihead import (
+    FusedMultiHeadAttention,
+    MultiHeadAttention,
+    count_parameters,
+    join_heads,
+    split_heads,
+)
+from chapter3_helpers.sentence import example_batch
+from tests.golden import golden
+
+B, T, D_IN, D_OUT = 2, 5, 7, 22  # no two alike, and heads of unequal number and width below
+CLASSES = [MultiHeadAttention, FusedMultiHeadAttention]
+both = pytest.mark.parametrize("cls", CLASSES)
+HEADS = pytest.mark.parametrize("num_heads", [1, 2, 11])  # head_dim 22, 11, 2
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+
+
+def tokens(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def make(cls, num_heads=2, dropout=0.0, qkv_bias=False, context_length=13, dtype=torch.float64):
+    torch.manual_seed(5)
+    return cls(D_IN, D_OUT, context_length, dropout, num_heads, qkv_bias).to(dtype)
+
+
+def pair(**options) -> tuple[MultiHeadAttention, FusedMultiHeadAttention]:
+    """Make both classes with one set of weights."""
+    split, fused = (make(cls, **options) for cls in CLASSES)
+    copy_weights(split, fused)
+    return split, fused
+
+
+def by_loops(attention: MultiHeadAttention, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Attend number by number, with nothing but sums and exponentials: (context, weights)."""
+    H, D = attention.num_heads, attention.head_dim
+    queries, keys, values = (
+        layer(x).tolist() for layer in (attention.W_query, attention.W_key, attention.W_value)
+    )
+    weights = torch.zeros(len(x), H, x.shape[1], x.shape[1], dtype=x.dtype)
+    context = torch.zeros(len(x), x.shape[1], H * D, dtype=x.dtype)
+    for b in range(len(x)):
+        for h in range(H):
+            columns = range(h * D, (h + 1) * D)  # what belongs to this head
+            for i in range(x.shape[1]):
+                scores = [
+                    sum(queries[b][i][c] * keys[b][j][c] for c in columns) / math.sqrt(D)
+                    for j in range(i + 1)
+                ]
+                total = sum(math.exp(score) for score in scores)
+                for j, score in enumerate(scores):
+                    weights[b, h, i, j] = math.exp(score) / total
+                    for c in columns:
+                        context[b, i, c] += weights[b, h, i, j] * values[b][j][c]
+    return context @ attention.out_proj.weight.T + attention.out_proj.bias, weights
+
+
+@both
+def test_prints_the_chapters_numbers(cls):
+    torch.manual_seed(123)
+    attention = cls(3, 2, 6, 0.0, num_heads=2)  # packed or not, one seed draws the same weights
+    expected = torch.tensor(golden()["multi_head"]["values"])
+    torch.testing.assert_close(attention(example_batch()), expected, atol=5e-5, rtol=0)
+
+
+@HEADS
+@pytest.mark.parametrize("qkv_bias", [False, True])
+def test_equals_attention_by_loops(num_heads, qkv_bias):
+    split, fused = pair(num_heads=num_heads, qkv_bias=qkv_bias)
+    x = tokens(B, T, D_IN)
+    context, weights = by_loops(split, x)
+    for attention in (split, fused):
+        torch.testing.assert_close(attention(x), context)
+        torch.testing.assert_close(attention.attention_weights(x), weights)
+
+
+@HEADS
+@pytest.mark.parametrize("qkv_bias", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("shape", [(B, T, D_IN), (T, D_IN), (1, 1, D_IN), (13, D_IN)])
+def test_fused_equals_split_in_output_and_gradients(num_heads, qkv_bias, training, shape):
+    split, fused = pair(num_heads=num_heads, qkv_bias=qkv_bias)
+    results = []
+    for attention in (split.train(training), fused.train(training)):
+        x = tokens(*shape).requires_grad_()
+        context = attention(x)
+        assert context.shape == (*shape[:-1], D_OUT)
+        (context * tokens(*context.shape, seed=2)).sum().backward()
+        results.append((context, x.grad))
+    torch.testing.assert_close(*results)
+    packed = [split.W_query, split.W_key, split.W_value]
+    torch.testing.assert_close(
+        fused.W_qkv.weight.grad, torch.cat([layer.weight.grad for layer in packed])
+    )
+    torch.testing.assert_close(fused.out_proj.weight.grad, split.out_proj.weight.grad)
+    torch.testing.assert_close(fused.out_proj.bias.grad, split.out_proj.bias.grad)
+    if qkv_bias:
+        torch.testing.assert_close(
+            fused.W_qkv.bias.grad, torch.cat([layer.bias.grad for layer in packed])
+        )
+
+
+@both
+def test_gradients_are_the_slopes_of_the_output(cls):
+    attention = make(cls, num_heads=11, qkv_bias=True)
+    assert torch.autograd.gradcheck(attention, tokens(1, 3, D_IN).requires_grad_())
+
+
+@both
+@pytest.mark.parametrize("length", [5, 150])  # 150: more than one block of the fused kernel
+@pytest.mark.parametrize("batch", [(), (B,)])
+def test_no_token_sees_a_later_one(cls, length, batch):
+    attention = make(cls, context_length=length).eval()
+    x = tokens(*batch, length, D_IN)
+    before = attention(x)
+    for changed in {1, length // 2, length - 1}:
+        y = x.clone()
+        y[..., changed, :] += 3.0
+        after = attention(y)
+        assert torch.equal(after[..., :changed, :], before[..., :changed, :])
+        assert (after != before)[..., changed:, :].any(dim=-1).all()  # every other token does
+
+
+@both
+def test_no_sentence_sees_another_of_its_batch(cls):
+    attention = make(cls)
+    x = tokens(B, T, D_IN)
+    before = attention(x)
+    x[1] += 1.0
+    after = attention(x)
+    assert torch.equal(after[0], before[0])
+    assert not torch.equal(after[1], before[1])
+
+
+@both
+def test_a_batch_of_one_and_no_batch_agree(cls):
+    attention = make(cls)
+    x = tokens(B, T, D_IN)
+    for i in range(B):
+        torch.testing.assert_close(attention(x[i]), attention(x)[i])
+        weights = attention.attention_weights(x)[i]
+        torch.testing.assert_close(attention.attention_weights(x[i]), weights)
+
+
+@both
+@HEADS
+def test_weights_are_rows_of_shares_and_nothing_of_the_future(cls, num_heads):
+    weights = make(cls, num_heads).attention_weights(tokens(B, T, D_IN))
+    assert weights.shape == (B, num_heads, T, T)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
+    later = torch.triu(torch.ones(T, T, dtype=torch.bool), diagonal=1)
+    assert (weights[..., later] == 0).all()
+    assert (weights[..., ~later] > 0).all()
+    assert (weights[..., 0, 0] == 1).all()
+
+
+@both
+def test_heads_differ_and_each_uses_only_its_own_rows(cls):
+    split, fused = pair(num_heads=2)
+    attention = split if cls is MultiHeadAttention else fused
+    x = tokens(T, D_IN)
+    before = attention.attention_weights(x)
+    assert not torch.allclose(before[0], before[1])
+    projection = split.W_query if cls is MultiHeadAttention else fused.W_qkv
+    with torch.no_grad():
+        projection.weight[11:22] += 1.0  # the queries of head 1
+    after = attention.attention_weights(x)
+    assert torch.equal(after[0], before[0])
+    assert not torch.allclose(after[1], before[1])
+
+
+def test_split_cuts_tokens_and_a_plain_view_does_not():
+    numbered = 10.0 * torch.arange(3)[:, None] + torch.arange(4)  # tens: token, units: column
+    heads = split_heads(numbered, num_heads=2)
+    assert heads.tolist() == [[[0, 1], [10, 11], [20, 21]], [[2, 3], [12, 13], [22, 23]]]
+    assert numbered.view(2, 3, 2).tolist() != heads.tolist()
+    assert torch.equal(join_heads(heads), numbered)
+    batch = torch.stack([numbered, numbered + 100])
+    assert torch.equal(split_heads(batch, 2)[1], heads + 100)
+    assert torch.equal(join_heads(split_heads(batch, 2)), batch)
+
+
+def test_split_copies_nothing():
+    x = tokens(B, T, 6)
+    assert split_heads(x, 3).data_ptr() == x.data_ptr()
+
+
+class LargestResult(TorchDispatchMode):
+    """Remember the size of the largest tensor that any operation returned."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        results = function(*args, **(kwargs or {}))
+        for result in results if isinstance(results, tuple) else (results,):
+            if isinstance(result, torch.Tensor):
+                self.numbers = max(self.numbers, result.numel())
+        return results
+
+
+@pytest.mark.parametrize("batch", [(), (B,)])
+@pytest.mark.parametrize("training", [False, True])
+def test_fused_never_stores_a_square_matrix(batch, training):
+    length, sizes = 151, {}
+    for cls in CLASSES:
+        attention = make(cls, context_length=length, dtype=torch.float32).train(training)
+        with LargestResult() as largest:
+            attention(tokens(*batch, length, D_IN, dtype=torch.float32))
+        sizes[cls] = largest.numbers
+    sentences = math.prod(batch)
+    assert sizes[MultiHeadAttention] == sentences * 2 * length * length
+    assert sizes[FusedMultiHeadAttention] == sentences * length * 3 * D_OUT
+
+
+@both
+def test_dropout_drops_and_rescales_weights_in_training_only(cls):
+    attention = make(cls, num_heads=11, dropout=0.75)
+    with torch.no_grad():
+        attention.out_proj.weight.copy_(torch.eye(D_OUT))
+        attention.out_proj.bias.zero_()
+    x = tokens(40, 1, D_IN)  # one token: its only weight is 1
+    kept = attention.eval()(x)
+    assert torch.equal(attention(x), kept)
+    torch.manual_seed(0)
+    ratio = split_heads(attention.train()(x) / kept, 11)  # (40, 11, 1, 2)
+    assert set(ratio.round(decimals=6).unique().tolist()) == {0.0, 4.0}  # 4 = 1 / (1 - 0.75)
+    assert torch.allclose(ratio[..., 0], ratio[..., 1])  # a weight drops for its head as a whole
+    assert not torch.equal(attention(x), attention(x))
+    attention.dropout.eval()
+    torch.testing.assert_close(attention(x), kept)
+
+
+@both
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.bfloat16, 0.05), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("batch", [(), (B,)])
+def test_works_in_every_precision_and_place(cls, device, dtype, tolerance, batch):
+    attention = make(cls, qkv_bias=True)
+    x = tokens(*batch, T, D_IN)
+    exact, weights = attention(x), attention.attention_weights(x)
+    attention.to(device=device, dtype=dtype)
+    x = x.to(device=device, dtype=dtype)
+    context = attention(x)
+    assert (context.dtype, context.device.type) == (dtype, device)
+    torch.testing.assert_close(context.cpu().double(), exact, atol=tolerance, rtol=tolerance)
+    rounded = attention.attention_weights(x)
+    torch.testing.assert_close(rounded.cpu().double(), weights, atol=tolerance, rtol=tolerance)
+    context.sum().backward()
+    assert all(parameter.grad.isfinite().all() for parameter in attention.parameters())
+
+
+@both
+def test_mask_follows_the_module_and_stays_out_of_its_state(cls):
+    attention = make(cls, qkv_bias=True)
+    projections = ["W_qkv"] if cls is FusedMultiHeadAttention else ["W_query", "W_key", "W_value"]
+    names = [
+        f"{layer}.{kind}" for layer in [*projections, "out_proj"] for kind in ("weight", "bias")
+    ]
+    assert list(attention.state_dict()) == names
+    assert all(buffer.device.type == "meta" for buffer in attention.to("meta").buffers())
+
+
+@both
+def test_state_round_trip(cls):
+    attention = make(cls, qkv_bias=True)
+    torch.manual_seed(99)
+    other = cls(D_IN, D_OUT, 6, 0.0, 2, qkv_bias=True).double()  # another context_length: no matter
+    x = tokens(B, T, D_IN)
+    assert not torch.allclose(other(x), attention(x))
+    other.load_state_dict(attention.state_dict())
+    assert torch.equal(other(x), attention(x))
+
+
+@both
+@pytest.mark.parametrize("batch", [(), (B,)])
+def test_compiles_as_one_graph(cls, batch):
+    attention = make(cls, num_heads=11)
+    compiled = torch.compile(attention, backend="eager", fullgraph=True)
+    for length in (T, T + 1):
+        x = tokens(*batch, length, D_IN)
+        torch.testing.assert_close(compiled(x), attention(x))
+
+
+@both
+def test_reads_strided_input(cls):
+    attention = make(cls)
+    x = tokens(D_IN, T, B).permute(2, 1, 0)
+    assert not x.is_contiguous()
+    torch.testing.assert_close(attention(x), attention(x.contiguous()))
+    torch.testing.assert_close(attention(x[0]), attention(x[0].contiguous()))
+
+
+@both
+def test_keeps_its_sizes(cls):
+    attention = make(cls, num_heads=11)
+    sizes = [getattr(attention, name) for name in ("d_in", "d_out", "num_heads", "head_dim")]
+    assert sizes == [7, 22, 11, 2]
+    assert attention.context_length == 13
+
+
+@both
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"num_heads": 3}, ValueError, "d_out must be divisible by num_heads, got d_out=22 and nu"),
+        ({"num_heads": 0}, ValueError, "num_heads must be at least 1, got 0"),
+        ({"num_heads": 2.0}, TypeError, "num_heads must be an integer, got 2.0"),
+        ({"d_in": 0}, ValueError, "d_in must be at least 1, got 0"),
+        ({"d_out": -2}, ValueError, "d_out must be at least 1, got -2"),
+        ({"context_length": 0}, ValueError, "context_length must be at least 1, got 0"),
+        ({"context_length": "6"}, TypeError, "context_length must be an integer, got '6'"),
+        ({"dropout": 1.0}, ValueError, r"dropout must be in \[0, 1\), got 1.0"),
+        ({"dropout": -0.1}, ValueError, r"dropout must be in \[0, 1\), got -0.1"),
+        ({"dropout": True}, TypeError, "dropout must be a number, got True"),
+        ({"qkv_bias": 1}, TypeError, "qkv_bias must be True or False, got 1"),
+    ],
+)
+def test_refuses_bad_arguments(cls, change, error, message):
+    arguments = {"d_in": 7, "d_out": 22, "context_length": 6, "dropout": 0.0, "num_heads": 2}
+    with pytest.raises(error, match=message):
+        cls(**arguments | change)
+
+
+@both
+@pytest.mark.parametrize("method", ["forward", "attention_weights"])
+@pytest.mark.parametrize(
+    ("x", "error", "message"),
+    [
+        (torch.zeros(2, 5, 6), ValueError, "the last dimension of x must be d_in=7, got 6"),
+        (torch.zeros(2, 14, 7), ValueError, "at most context_length=13 tokens, got 14"),
+        (torch.zeros(7), ValueError, r"shape \(T, d_in\) or \(B, T, d_in\), got 1 dimension"),
+        (torch.zeros(1, 2, 5, 7), ValueError, "got 4 dimension"),
+        (torch.zeros(2, 0, 7), ValueError, "x must not be empty"),
+        (torch.zeros(5, 7, dtype=torch.int64), ValueError, "x must be a floating-point tensor"),
+        ([[0.0] * 7], TypeError, "x must be a torch.Tensor, got list"),
+    ],
+)
+def test_refuses_bad_input(cls, method, x, error, message):
+    with pytest.raises(error, match=message):
+        getattr(make(cls, dtype=torch.float32), method)(x)
+
+
+def test_split_and_join_refuse_what_they_cannot_cut():
+    with pytest.raises(ValueError, match="must be divisible by num_heads, got d_out=6 and num_h"):
+        split_heads(torch.zeros(5, 6), num_heads=4)
+    with pytest.raises(ValueError, match=r"x must have shape \(T, H \* D\) or \(B, T, H \* D\)"):
+        split_heads(torch.zeros(6), num_heads=2)
+    with pytest.raises(ValueError, match=r"x must have shape \(H, T, D\) or \(B, H, T, D\)"):
+        join_heads(torch.zeros(5, 6))
+
+
+def test_gpt2_small_has_the_chapters_number_of_parameters():
+    for cls in CLASSES:
+        attention = cls(768, 768, 1024, 0.0, num_heads=12)
+        assert count_parameters(attention) == golden()["exercise_3_3"]["values"] == 2360064
+
+
+def test_count_parameters_counts_what_training_can_change():
+    two = nn.Sequential(nn.Linear(3, 5), nn.Linear(5, 2, bias=False), nn.BatchNorm1d(2))
+    assert count_parameters(two) == (3 * 5 + 5) + 5 * 2 + 2 * 2
+    two[0].requires_grad_(False)
+    assert count_parameters(two) == 5 * 2 + 2 * 2
+    assert count_parameters(nn.Sequential(two[1], two[1])) == 5 * 2  # shared: once
+    with pytest.raises(TypeError, match=r"module must be a torch.nn.Module, got int"):
+        count_parameters(3)

@@ -1,0 +1,379 @@
+"""The transformer made by hand: golden values, a torch oracle, and every single weight."""
+
+import itertools
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+import torch
+
+from chapter3_helpers.handmade_transformer import (
+    MODEL,
+    HandmadeTransformer,
+    accuracy,
+    complete,
+    forward,
+    predict_next,
+    tokenize,
+    untokenize,
+)
+from chapter3_helpers.operation_count import count_operations, watch_operations
+from tests.golden import golden
+
+TEXTS = ["".join(letters) for n in range(1, 6) for letters in itertools.product("ab", repeat=n)]
+SHAPES = {name: weights.shape for name, weights in MODEL.weights().items()}
+PLACES = [(name, place) for name, shape in SHAPES.items() for place in np.ndindex(shape)]
+
+# The weights as the essay describes them, written down one by one.
+BY_HAND = {
+    ("token_embedding", (0, 5)): 1,
+    ("token_embedding", (1, 6)): 1,
+    ("position_embedding", (0, 0)): 1,
+    ("position_embedding", (1, 1)): 1,
+    ("position_embedding", (2, 2)): 1,
+    ("position_embedding", (3, 3)): 1,
+    ("position_embedding", (4, 4)): 1,
+    ("W_query", (0, 0)): 1024,
+    ("W_query", (1, 0)): 1024,
+    ("W_query", (1, 1)): 1024,
+    ("W_query", (2, 1)): 1024,
+    ("W_query", (2, 2)): 1024,
+    ("W_query", (3, 2)): 1024,
+    ("W_query", (3, 3)): 1024,
+    ("W_query", (4, 3)): 1024,
+    ("W_query", (4, 4)): 1024,
+    ("W_key", (0, 0)): 1,
+    ("W_key", (1, 1)): 1,
+    ("W_key", (2, 2)): 1,
+    ("W_key", (3, 3)): 1,
+    ("W_key", (4, 4)): 1,
+    ("W_value", (5, 7)): 1,
+    ("W_value", (6, 7)): -1,
+    ("c_proj", (7, 5)): -1024,
+    ("c_proj", (7, 6)): 1024,
+    ("c_proj_bias", (5,)): 1024,
+}
+
+
+def oracle(ids, model):
+    """GPT-2's layer in torch, with packed projections and torch's own attention."""
+    w = {name: torch.tensor(weights) for name, weights in model.weights().items()}
+    x = w["token_embedding"][ids] + w["position_embedding"][: len(ids)]
+    c_attn = torch.cat([w["W_query"], w["W_key"], w["W_value"]], dim=1)
+    q, k, v = (x @ c_attn).split(x.shape[1], dim=1)
+    later = torch.ones(len(ids), len(ids)).triu(1).double()
+    mixed = torch.nn.functional.scaled_dot_product_attention(
+        q[None], k[None], v[None], attn_mask=later * -1e10
+    )[0]
+    x = x + torch.nn.functional.linear(mixed, w["c_proj"].T, w["c_proj_bias"])
+    return (x @ w["token_embedding"].T).numpy()
+
+
+def random_model(d=11, context_length=7, seed=0):
+    draw = np.random.default_rng(seed).normal
+    matrices = [draw(size=(d, d)) for _ in range(4)]
+    return HandmadeTransformer(
+        draw(size=(2, d)), draw(size=(context_length, d)), *matrices, draw(size=d)
+    )
+
+
+def rule(text):
+    return "a" if "b" in text[-2:] else "b"
+
+
+def matches_golden(model):
+    """Whether a model prints everything that was published."""
+    entries, run = golden(), forward(tokenize("aabaa"), model)
+    completions = entries["handmade_completions"]["values"].items()
+    return (
+        all(complete(prompt, 10, model) == expected for prompt, expected in completions)
+        and list(accuracy("aab" * 10, model)) == entries["handmade_accuracy"]["values"]
+        and np.array_equal(run["logits"], entries["handmade_logits"]["values"])
+        and np.allclose(run["weights"], entries["handmade_weights"]["values"], atol=1e-12)
+    )
+
+
+@pytest.mark.parametrize(("prompt", "expected"), golden()["handmade_completions"]["values"].items())
+def test_completions_are_the_published_ones(prompt, expected):
+    assert complete(prompt, 10) == expected
+
+
+def test_accuracy_is_the_published_one():
+    assert list(accuracy("aab" * 10)) == golden()["handmade_accuracy"]["values"]
+
+
+def test_accuracy_counts_what_is_wrong():
+    # From the third character to the last but one: abab, of which the rule says a a a a.
+    assert accuracy("ab" * 3 + "a") == (2, 4)
+    assert accuracy("aabb") == (1, 1)  # the last b, which it would miss, is never asked for
+    assert accuracy("aabbb") == (1, 2)
+
+
+def test_logits_and_weights_are_the_published_ones():
+    run = forward(tokenize("aabaa"))
+    assert np.array_equal(run["logits"], golden()["handmade_logits"]["values"])
+    np.testing.assert_allclose(run["weights"], golden()["handmade_weights"]["values"], atol=1e-12)
+
+
+def test_every_one_of_the_320_weights_is_as_the_essay_says():
+    assert len(PLACES) == 320
+    for name, place in PLACES:
+        assert MODEL.weights()[name][place] == BY_HAND.get((name, place), 0), (name, place)
+
+
+@pytest.mark.parametrize(("name", "place"), BY_HAND)
+def test_a_weight_set_to_zero_is_noticed_unless_it_is_the_idle_one(name, place):
+    changed = MODEL.with_weight(name, place, 0.0)
+    assert matches_golden(changed) == ((name, place) == ("W_query", (0, 0)))
+
+
+def test_the_idle_weight_changes_no_logits_at_all():
+    changed = MODEL.with_weight("W_query", (0, 0), 0.0)
+    for text in TEXTS:
+        ids = tokenize(text)
+        assert np.array_equal(forward(ids, changed)["logits"], forward(ids)["logits"])
+
+
+def test_any_single_changed_weight_acts_as_in_the_oracle():
+    for name, place in PLACES:
+        changed = MODEL.with_weight(name, place, MODEL.weights()[name][place] + 1.75)
+        for text in ("aabba", "bba"):
+            ids = tokenize(text)
+            np.testing.assert_allclose(
+                forward(ids, changed)["logits"], oracle(ids, changed), atol=1e-8, err_msg=str(place)
+            )
+
+
+@pytest.mark.parametrize("n", range(1, 8))
+def test_forward_agrees_with_torch_for_random_weights(n):
+    model = random_model(d=11, context_length=7, seed=n)
+    ids = np.random.default_rng(n).integers(0, 2, size=n)
+    run = forward(ids, model)
+    np.testing.assert_allclose(run["logits"], oracle(ids.tolist(), model), rtol=1e-10, atol=1e-10)
+    assert run["queries"].shape == run["context"].shape == run["output"].shape == (n, 11)
+    assert run["scores"].shape == run["weights"].shape == (n, n)
+    np.testing.assert_allclose(run["weights"].sum(axis=-1), 1.0)
+
+
+def test_the_steps_fit_together():
+    run = forward(tokenize("abbab"), model := random_model())
+    np.testing.assert_array_equal(run["output"], run["embedding"] + run["update"])
+    np.testing.assert_allclose(run["context"], run["weights"] @ run["values"])
+    np.testing.assert_allclose(run["scores"], run["queries"] @ run["keys"].T / 11**0.5)
+    np.testing.assert_allclose(run["values"], run["embedding"] @ model.W_value)
+
+
+def test_no_position_sees_the_future():
+    model = random_model()
+    before, after = forward([0, 1, 1, 0, 1], model), forward([0, 1, 1, 1, 0], model)
+    assert np.array_equal(before["logits"][:3], after["logits"][:3])
+    assert not np.array_equal(before["logits"][3:], after["logits"][3:])
+    assert np.all(before["weights"][np.triu_indices(5, k=1)] == 0)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_model_says_what_the_rule_says(text):
+    assert predict_next(text) == rule(text)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_from_any_context_the_very_first_token_is_back_in_the_pattern(text):
+    assert complete(text, 9) in {"aabaabaab", "abaabaaba", "baabaabaa"}
+
+
+def test_only_the_last_five_tokens_are_read():
+    assert predict_next("b" * 40 + "aa") == "b"
+    wide = random_model()
+    longer = "abbabab"
+    assert predict_next("bb" + longer, wide) == predict_next("aa" + longer, wide)
+    assert complete("ab" + longer, 4, wide) == complete("ba" + longer, 4, wide)
+
+
+def test_equal_logits_say_a():
+    silent = MODEL.with_weight("token_embedding", (0, 5), 0).with_weight(
+        "token_embedding", (1, 6), 0
+    )
+    assert np.array_equal(forward([1], silent)["logits"], [[0.0, 0.0]])
+    assert predict_next("b", silent) == "a"
+
+
+@pytest.mark.parametrize("cuts", [(1, 2, 3, 4), (2,), (4,), (1, 3)])
+def test_with_a_cache_chunk_by_chunk_equals_all_at_once(cuts):
+    model, ids, past, logits = random_model(), [0, 1, 1, 0, 1], None, []
+    for start, end in itertools.pairwise((0, *cuts, 5)):
+        past = forward(ids[start:end], model, past)
+        logits.append(past["logits"])
+    np.testing.assert_allclose(np.concatenate(logits), forward(ids, model)["logits"], rtol=1e-12)
+    assert past["keys"].shape == (5, 11)
+
+
+def test_a_full_cache_can_move_on_only_if_its_keys_stay():
+    for text in map("".join, itertools.product("ab", repeat=6)):
+        run, new = forward(tokenize(text[:5])), tokenize(text[5])
+        whole = forward(tokenize(text[1:]))["logits"][-1]
+        moved = {"keys": run["keys"][:-1], "values": run["values"][1:]}
+        assert np.array_equal(forward(new, past=moved)["logits"][-1], whole)
+    slid = {"keys": run["keys"][1:], "values": run["values"][1:]}
+    assert not np.array_equal(forward(new, past=slid)["weights"], [[0, 0, 0, 0.5, 0.5]])
+
+
+def test_a_window_of_two_positions_is_enough():
+    small = replace(MODEL, position_embedding=MODEL.position_embedding[:2])
+    assert small.context_length == 2
+    assert all(predict_next(text, small) == rule(text) for text in TEXTS)
+
+
+@pytest.mark.parametrize(("d", "n", "past"), [(8, 5, 0), (8, 1, 0), (11, 3, 2), (13, 1, 6)])
+def test_operations_are_as_many_as_the_shapes_say(d, n, past):
+    model = random_model(d)
+    cache = forward([0, 1] * (past // 2), model) if past else None
+    T = past + n
+    counts = count_operations([1] * n, model, cache)
+    assert counts == {
+        "matmul": 2 * n * d * 3 * d + 2 * 2 * n * T * d + 2 * n * d * d + 2 * n * d * 2,
+        "add": n * d + n * T + n * (T - 1) + n * d + n * d,
+        "divide": 2 * n * T,
+        "maximum": n * (T - 1),
+        "subtract": n * T,
+        "exp": n * T,
+    }
+
+
+def test_the_whole_model_takes_3805_operations():
+    assert sum(count_operations(tokenize("aabaa")).values()) == 3805
+
+
+def test_watching_changes_no_result():
+    watched, counts = watch_operations({"x": np.arange(6.0).reshape(2, 3)})
+    x = watched["x"]
+    x += 1.0
+    assert np.array_equal(np.asarray(x @ x.T), [[14.0, 32.0], [32.0, 77.0]])
+    assert counts == {"add": 6, "matmul": 24}
+
+
+def test_a_model_never_changes():
+    with pytest.raises(FrozenInstanceError):
+        MODEL.W_query = np.zeros((8, 8))
+    for weights in MODEL.weights().values():
+        with pytest.raises(ValueError, match="read-only"):
+            weights[...] = 0
+    source = np.array(MODEL.W_key)
+    model = replace(MODEL, W_key=source)
+    source[:] = 7
+    assert np.array_equal(model.W_key, MODEL.W_key)
+
+
+@pytest.mark.parametrize(("name", "place"), [("W_value", (5, 7)), ("c_proj_bias", (5,))])
+def test_with_weight_changes_one_weight_of_a_copy(name, place):
+    changed = MODEL.with_weight(name, place, 0.25)
+    for other, weights in MODEL.weights().items():
+        expected = np.array(weights)
+        if other == name:
+            expected[place] = 0.25
+        assert np.array_equal(changed.weights()[other], expected)
+    assert MODEL.weights()[name][place] == BY_HAND[name, place]
+
+
+def test_a_bias_is_found_by_a_plain_index_and_by_numpy_s():
+    assert MODEL.with_weight("c_proj_bias", 5, 2).c_proj_bias[5] == 2
+    place = np.argwhere(MODEL.c_proj)[0]
+    assert MODEL.with_weight("c_proj", place, 2).c_proj[7, 5] == 2
+
+
+def test_ids_and_text_turn_into_each_other():
+    assert tokenize("aabba") == [0, 0, 1, 1, 0]
+    assert untokenize(np.array([0, 0, 1, 1, 0])) == "aabba"
+    assert untokenize([]) == ""
+    assert complete("ab", 0) == ""
+
+
+BAD_CALLS = [
+    (lambda: tokenize(""), ValueError, "text must hold at least one character, got ''"),
+    (lambda: tokenize("aXb"), ValueError, "text must hold only a and b, got 'X' in 'aXb'"),
+    (lambda: tokenize("A"), ValueError, "text must hold only a and b, got 'A'"),
+    (lambda: tokenize("a\n"), ValueError, r"text must hold only a and b, got '\\n'"),
+    (lambda: tokenize(b"ab"), TypeError, "text must be a string, got bytes"),
+    (lambda: predict_next(""), ValueError, "text must hold at least one character"),
+    (lambda: predict_next(None), TypeError, "text must be a string, got NoneType"),
+    (lambda: complete(""), ValueError, "prompt must hold at least one character"),
+    (lambda: complete("aä"), ValueError, "prompt must hold only a and b, got 'ä'"),
+    (lambda: complete("c" + "a" * 9, 0), ValueError, "prompt must hold only a and b, got 'c'"),
+    (lambda: complete("a", -1), ValueError, "max_new_tokens must be at least 0, got -1"),
+    (lambda: complete("a", 2.0), TypeError, "max_new_tokens must be an integer, got 2.0"),
+    (lambda: complete("a", 2, None), TypeError, "model must be a HandmadeTransformer, got None"),
+    (lambda: complete("a", 0, "x"), TypeError, "model must be a HandmadeTransformer, got str"),
+    (lambda: accuracy("aab"), ValueError, "text must hold at least 4 characters, got 'aab'"),
+    (lambda: accuracy("aaaac"), ValueError, "text must hold only a and b, got 'c'"),
+    (lambda: accuracy(""), ValueError, "text must hold at least one character"),
+    (lambda: untokenize([0, 2]), ValueError, r"ids must be 0 \(a\) or 1 \(b\), got 2"),
+    (lambda: untokenize([-1]), ValueError, r"ids must be 0 \(a\) or 1 \(b\), got -1"),
+    (lambda: untokenize([0.5]), TypeError, "ids must be a sequence of integers"),
+    (lambda: untokenize(3), TypeError, "ids must be a sequence of integers, got 3"),
+    (lambda: forward("ab"), TypeError, "ids must be a sequence of integers, got 'ab'"),
+    (lambda: forward([]), ValueError, "ids must hold 1 to 5 tokens, got 0"),
+    (lambda: forward([0] * 6), ValueError, "ids must hold 1 to 5 tokens, got 6"),
+    (lambda: forward([0] * 3, past=forward([0] * 3)), ValueError, "must hold 1 to 2 tokens, got 3"),
+    (lambda: forward([0], past=[1]), TypeError, "past must be a mapping with keys and values"),
+    (
+        lambda: forward([0], past=forward([0], random_model())),
+        ValueError,
+        r"past must hold keys and values of shape \(t, 8\), got \(1, 11\) and \(1, 11\)",
+    ),
+    (lambda: MODEL.with_weight("W_out", (0, 0), 1.0), ValueError, "name must be one of 'token_emb"),
+    (
+        lambda: MODEL.with_weight("W_key", (8, 0), 1.0),
+        ValueError,
+        r"index must be a place in W_key \(8, 8\), got \(8, 0\)",
+    ),
+    (lambda: MODEL.with_weight("W_key", (-1, 0), 1.0), ValueError, "index must be a place in W_k"),
+    (lambda: MODEL.with_weight("W_key", 3, 1.0), ValueError, "index must be a place in W_key"),
+    (lambda: MODEL.with_weight("W_key", (0, 1.5), 1.0), ValueError, "index must be a place in"),
+    (lambda: MODEL.with_weight("W_key", (0, 0), "1"), TypeError, "value must be a number, got '1'"),
+    (lambda: MODEL.with_weight("W_key", (0, 0), np.nan), ValueError, "value must be in"),
+    (
+        lambda: MODEL.with_weight("W_key", (0, 0), 2e6),
+        ValueError,
+        "W_key must hold numbers from -1e\\+06 to 1e\\+06, got 2000000.0",
+    ),
+    (
+        lambda: replace(MODEL, W_key=np.zeros((8, 7))),
+        ValueError,
+        r"W_key must have shape \(8, 8\), got \(8, 7\)",
+    ),
+    (
+        lambda: replace(MODEL, token_embedding=np.zeros((3, 8))),
+        ValueError,
+        r"token_embedding must have shape \(2, 8\), got \(3, 8\)",
+    ),
+    (
+        lambda: replace(MODEL, W_value=np.full((8, 8), np.nan)),
+        ValueError,
+        "W_value must hold numbers from .* got nan",
+    ),
+    (lambda: replace(MODEL, W_query="many"), TypeError, "W_query must be an array of numbers"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), BAD_CALLS)
+def test_bad_input_is_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_weights_as_large_as_allowed_never_overflow():
+    full = {name: np.full(shape, 1e6) for name, shape in SHAPES.items()}
+    run = forward(tokenize("ababa"), HandmadeTransformer(**full))
+    assert all(np.isfinite(result).all() for result in run.values())
+
+
+def test_it_needs_numpy_alone():
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from chapter3_helpers.handmade_transformer import complete\n"
+        "print(complete('a', 10))\n"
+        "print({'matplotlib', 'ipywidgets', 'seaborn'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["baabaabaab", "set()"]

@@ -1,0 +1,173 @@
+"""The causal mask: the printed numbers, and that no future gets through."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
+from chapter3_helpers.sentence import example_inputs
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
+from tests.golden import golden
+
+B, H, T, D = 2, 3, 5, 7
+
+
+def make_scores(*shape, dtype=torch.float64):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(3), dtype=dtype)
+
+
+def assert_golden(name, value):
+    rows = golden()[name]["values"]
+    expected = torch.tensor([[-torch.inf if v is None else v for v in row] for row in rows])
+    torch.testing.assert_close(value.detach(), expected, atol=1e-4, rtol=0)
+
+
+def test_printed_numbers():
+    x = example_inputs()
+    torch.manual_seed(789)
+    attention = SelfAttention_v2(3, 2)
+    weights = attention.attention_weights(x)
+    visible = (~causal_mask(6)).float()
+    assert_golden("mask_simple", visible)
+    assert_golden("masked_simple", weights * visible)
+    assert_golden("masked_simple_norm", mask_then_renormalise(weights))
+    scores = attention.W_query(x) @ attention.W_key(x).T
+    assert_golden("masked_scores", mask_scores(scores))
+    assert_golden("causal_weights", torch.softmax(mask_scores(scores) / 2**0.5, dim=-1))
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_mask_hides_exactly_what_comes_later(size):
+    mask = causal_mask(size)
+    assert mask.dtype == torch.bool
+    assert mask.tolist() == [[key > query for key in range(size)] for query in range(size)]
+
+
+def test_mask_is_made_on_the_device():
+    assert causal_mask(3, "meta").device.type == "meta"
+    scores = torch.zeros(B, T, T, device="meta")
+    assert mask_scores(scores).device.type == "meta"
+    assert mask_then_renormalise(scores).device.type == "meta"
+
+
+def test_true_means_hidden_as_in_multihead_attention():
+    """As ``nn.MultiheadAttention`` reads a mask, and the reverse of torch's function."""
+    x = make_scores(T, D)
+    module = nn.MultiheadAttention(D, 1, bias=False).double().requires_grad_(False)
+    module.in_proj_weight.copy_(torch.eye(D).repeat(3, 1))
+    expected = torch.softmax(mask_scores(x @ x.T) / D**0.5, dim=-1)
+    _, weights = module(x, x, x, attn_mask=causal_mask(T))
+    torch.testing.assert_close(weights, expected)
+    values = torch.eye(T).double()
+    turned = functional.scaled_dot_product_attention(x, x, values, attn_mask=~causal_mask(T))
+    torch.testing.assert_close(turned, expected)
+
+
+def test_hidden_scores_are_minus_infinity_and_the_rest_is_kept():
+    scores = make_scores(B, H, T, T)
+    before = scores.clone()
+    masked = mask_scores(scores)
+    assert torch.equal(scores, before)  # not in place
+    hidden = causal_mask(T).expand_as(scores)
+    assert (masked[hidden] == -torch.inf).all()
+    assert torch.equal(masked[~hidden], scores[~hidden])
+
+
+def test_both_ways_agree():
+    scores = make_scores(B, H, T, T)
+    weights = torch.softmax(scores, dim=-1)
+    before = weights.clone()
+    renormalised = mask_then_renormalise(weights)
+    assert torch.equal(weights, before)  # not in place
+    torch.testing.assert_close(renormalised, torch.softmax(mask_scores(scores), dim=-1))
+    torch.testing.assert_close(renormalised.sum(dim=-1), torch.ones(B, H, T).double())
+    assert (renormalised[..., causal_mask(T)] == 0).all()
+
+
+def test_each_row_is_the_softmax_of_what_it_sees():
+    scores = make_scores(T, T)
+    weights = torch.softmax(mask_scores(scores), dim=-1)
+    for query in range(T):
+        seen = scores[query, : query + 1].exp()
+        torch.testing.assert_close(weights[query, : query + 1], seen / seen.sum())
+
+
+@pytest.mark.parametrize("token", range(T))
+def test_no_earlier_row_depends_on_a_later_score(token):
+    scores = make_scores(T, T, dtype=torch.float32)
+    altered = scores.clone()
+    altered[:, token] += 100.0
+    left, right = (torch.softmax(mask_scores(s), dim=-1) for s in (scores, altered))
+    assert torch.equal(left[:token], right[:token])
+    if token:  # the first token sees itself alone: 1, whatever its score
+        assert not torch.equal(left[token:], right[token:])
+
+
+def test_no_gradient_reaches_a_hidden_score():
+    scores = make_scores(T, T).requires_grad_()
+    pattern = make_scores(T, T) + 2
+    for weights in (
+        torch.softmax(mask_scores(scores), dim=-1),
+        mask_then_renormalise(torch.softmax(scores, dim=-1)),
+    ):
+        (gradient,) = torch.autograd.grad((weights * pattern).sum(), scores)
+        torch.testing.assert_close(gradient.triu(diagonal=1), torch.zeros(T, T).double())
+        assert (gradient.tril()[1:].abs().sum(dim=-1) > 0).all()
+
+
+def test_renormalising_fails_where_the_future_takes_all_and_masking_does_not():
+    scores = torch.tensor([[0.0, 200.0], [0.0, 0.0]])  # in float32, e**-200 is 0
+    renormalised = mask_then_renormalise(torch.softmax(scores, dim=-1))
+    assert renormalised[0].isnan().any()
+    assert torch.softmax(mask_scores(scores), dim=-1).tolist() == [[1.0, 0.0], [0.5, 0.5]]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_number_formats(dtype):
+    scores = make_scores(B, T, T).to(dtype)
+    weights = torch.softmax(mask_scores(scores), dim=-1)
+    assert mask_scores(scores).dtype == dtype
+    assert mask_then_renormalise(weights).dtype == dtype
+    assert not weights.isnan().any()
+    assert (weights[..., causal_mask(T)] == 0).all()
+
+
+def test_compiles_for_changing_lengths():
+    def causal_weights(scores):
+        return mask_then_renormalise(torch.softmax(mask_scores(scores), dim=-1))
+
+    compiled = torch.compile(causal_weights, backend="eager", fullgraph=True, dynamic=True)
+    for size in (3, 5):
+        scores = make_scores(B, size, size)
+        torch.testing.assert_close(compiled(scores), causal_weights(scores))
+
+
+@pytest.mark.parametrize(
+    ("size", "error", "message"),
+    [
+        (0, ValueError, "T must be at least 1, got 0"),
+        (2.0, TypeError, r"T must be an integer, got 2\.0"),
+        (True, TypeError, "T must be an integer, got True"),
+    ],
+)
+def test_mask_refuses_bad_sizes(size, error, message):
+    with pytest.raises(error, match=message):
+        causal_mask(size)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        ([[1.0]], TypeError, "must be a torch.Tensor, got list"),
+        (torch.zeros(T), ValueError, r"must have shape \(..., T, T\), got 1 dimension"),
+        (torch.zeros(T, T + 1), ValueError, r"must have shape \(..., T, T\), got \(5, 6\)"),
+        (torch.zeros(B, 0, 0), ValueError, "must not be empty"),
+        (torch.zeros(T, T).bool(), ValueError, "must be a floating-point tensor"),
+    ],
+)
+def test_functions_refuse_what_is_no_square_matrix(value, error, message):
+    with pytest.raises(error, match="scores " + message):
+        mask_scores(value)
+    with pytest.raises(error, match="weights " + message):
+        mask_then_renormalise(value)

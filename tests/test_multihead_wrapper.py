@@ -1,0 +1,216 @@
+"""Several heads side by side: each is a causal attention of its own."""
+
+import pytest
+import torch
+from torch import nn
+
+from chapter3_helpers.causal_attention import CausalAttention
+from chapter3_helpers.fused_multihead import count_parameters
+from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+from chapter3_helpers.sentence import example_batch
+from tests.golden import golden
+
+B, T, D_IN, D_OUT, HEADS, CONTEXT = 2, 5, 7, 3, 4, 11  # no two alike; D_OUT is per head
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+
+
+def make(dropout=0.0, qkv_bias=False, dtype=torch.float64) -> MultiHeadAttentionWrapper:
+    torch.manual_seed(5)
+    return MultiHeadAttentionWrapper(D_IN, D_OUT, CONTEXT, dropout, HEADS, qkv_bias).to(dtype)
+
+
+def tokens(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def columns(head: int) -> slice:
+    """The part of the output that ``head`` fills."""
+    return slice(head * D_OUT, (head + 1) * D_OUT)
+
+
+@pytest.mark.parametrize(("entry", "d_out"), [("wrapper", 2), ("exercise_3_2", 1)])
+def test_prints_the_chapters_numbers(entry, d_out):
+    torch.manual_seed(123)
+    context = MultiHeadAttentionWrapper(3, d_out, 6, 0.0, num_heads=2)(example_batch())
+    expected = torch.tensor(golden()[entry]["values"])
+    torch.testing.assert_close(context, expected, atol=5e-5, rtol=0)
+
+
+@pytest.mark.parametrize("qkv_bias", [False, True])
+def test_every_head_is_a_causal_attention_at_its_place(qkv_bias):
+    """Against modules that were made one by one from the same seed, in the same order."""
+    wrapper, x = make(qkv_bias=qkv_bias), tokens(B, T, D_IN)
+    torch.manual_seed(5)
+    heads = [CausalAttention(D_IN, D_OUT, CONTEXT, 0.0, qkv_bias).double() for _ in range(HEADS)]
+    context, weights = wrapper(x), wrapper.attention_weights(x)
+    assert context.shape == (B, T, HEADS * D_OUT)
+    assert weights.shape == (B, HEADS, T, T)
+    for h, head in enumerate(heads):
+        assert torch.equal(context[..., columns(h)], head(x))
+        assert torch.equal(weights[:, h], head.attention_weights(x))
+
+
+def test_equals_torchs_multihead_attention():
+    """With the heads' weights packed and an output projection that changes nothing."""
+    width = HEADS * D_OUT
+    torch.manual_seed(5)
+    wrapper = MultiHeadAttentionWrapper(width, D_OUT, CONTEXT, 0.0, HEADS, qkv_bias=True).double()
+    oracle = nn.MultiheadAttention(width, HEADS, batch_first=True).double().requires_grad_(False)
+    for part in ("weight", "bias"):
+        packed = [
+            getattr(getattr(head, name), part)
+            for name in ("W_query", "W_key", "W_value")
+            for head in wrapper.heads
+        ]
+        getattr(oracle, f"in_proj_{part}").copy_(torch.cat(packed))
+    oracle.out_proj.weight.copy_(torch.eye(width))
+    oracle.out_proj.bias.zero_()
+    x = tokens(B, T, width)
+    hidden = torch.ones(T, T).triu(diagonal=1).bool()
+    context, weights = oracle(x, x, x, attn_mask=hidden, average_attn_weights=False)
+    torch.testing.assert_close(wrapper(x), context)
+    torch.testing.assert_close(wrapper.attention_weights(x), weights)
+
+
+def test_heads_differ_by_their_weights_alone():
+    wrapper, x = make(), tokens(B, T, D_IN)
+    weights = wrapper.attention_weights(x)
+    assert not torch.allclose(weights[:, 0], weights[:, 1])
+    wrapper.heads[1].load_state_dict(wrapper.heads[0].state_dict())
+    weights = wrapper.attention_weights(x)
+    assert torch.equal(weights[:, 0], weights[:, 1])
+    assert torch.equal(wrapper(x)[..., columns(0)], wrapper(x)[..., columns(1)])
+
+
+def test_a_head_learns_from_its_own_columns_alone():
+    wrapper = make()
+    wrapper(tokens(B, T, D_IN))[..., columns(2)].square().sum().backward()
+    learns = [
+        all(p.grad is not None and p.grad.abs().sum() > 0 for p in head.parameters())
+        for head in wrapper.heads
+    ]
+    assert learns == [False, False, True, False]
+
+
+@pytest.mark.parametrize("token", range(T))
+def test_the_future_changes_nothing_in_any_head(token):
+    wrapper, x = make(dtype=torch.float32), tokens(B, T, D_IN, dtype=torch.float32)
+    altered = x.clone()
+    altered[:, token] = 100 * tokens(B, D_IN, seed=2, dtype=torch.float32)
+    before, after = wrapper(x), wrapper(altered)
+    assert torch.equal(after[:, :token], before[:, :token])  # to the last bit
+    changed = (after != before).unflatten(-1, (HEADS, D_OUT)).any(dim=-1)  # (B, T, H)
+    assert changed[:, token:].all()
+
+
+def test_weights_are_weights():
+    weights = make().attention_weights(tokens(B, T, D_IN))
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(B, HEADS, T, dtype=torch.float64))
+    assert torch.equal(weights, weights.tril())
+
+
+def test_reads_one_sequence_or_a_batch():
+    wrapper, x = make(), tokens(B, T, D_IN)
+    assert wrapper(x[0]).shape == (T, HEADS * D_OUT)
+    assert wrapper.attention_weights(x[0]).shape == (HEADS, T, T)
+    torch.testing.assert_close(wrapper(x), torch.stack([wrapper(row) for row in x]))
+    torch.testing.assert_close(
+        wrapper.attention_weights(x), torch.stack([wrapper.attention_weights(row) for row in x])
+    )
+
+
+def test_every_head_drops_weights_of_its_own():
+    wrapper, x = make(dropout=0.5), tokens(B, T, D_IN)
+    torch.manual_seed(7)
+    context = wrapper(x)
+    torch.manual_seed(7)
+    expected = [
+        nn.functional.dropout(head.attention_weights(x), 0.5) @ head.W_value(x)
+        for head in wrapper.heads
+    ]
+    torch.testing.assert_close(context, torch.cat(expected, dim=-1))
+    assert torch.equal(wrapper.eval()(x), make(dropout=0.0)(x))
+
+
+@pytest.mark.parametrize("qkv_bias", [False, True])
+def test_parameters_grow_with_the_number_of_heads(qkv_bias):
+    for heads in (1, 2, 5):
+        wrapper = MultiHeadAttentionWrapper(D_IN, D_OUT, CONTEXT, 0.0, heads, qkv_bias)
+        per_head = 3 * D_OUT * (D_IN + qkv_bias)
+        assert count_parameters(wrapper) == heads * per_head
+
+
+def test_state_goes_round():
+    wrapper, x = make(qkv_bias=True), tokens(B, T, D_IN)
+    state = wrapper.state_dict()
+    assert len(state) == HEADS * 3 * 2
+    assert not any("mask" in name for name in state)
+    torch.manual_seed(8)
+    other = MultiHeadAttentionWrapper(D_IN, D_OUT, 2 * CONTEXT, 0.5, HEADS, True).double().eval()
+    assert not torch.equal(other(x), wrapper(x))
+    other.load_state_dict(state)
+    assert torch.equal(other(x), wrapper(x))
+
+
+@pytest.mark.parametrize("device", ["meta", *DEVICES])
+def test_follows_its_device(device):
+    wrapper = make(dtype=torch.float32).to(device)
+    context = wrapper(torch.ones(B, T, D_IN, device=device))
+    assert context.device.type == device
+    assert context.shape == (B, T, HEADS * D_OUT)
+
+
+def test_bfloat16_is_close_to_float64():
+    x = tokens(B, T, D_IN)
+    rough = make(dtype=torch.bfloat16)(x.bfloat16())
+    assert rough.dtype == torch.bfloat16
+    torch.testing.assert_close(rough.double(), make()(x), atol=0.03, rtol=0)
+
+
+@pytest.mark.filterwarnings("ignore")  # the compiler's own
+def test_compiles_in_one_piece():
+    wrapper, x = make(), tokens(B, T, D_IN)
+    compiled = torch.compile(wrapper, backend="eager", fullgraph=True)
+    assert torch.equal(compiled(x), wrapper(x))
+
+
+def test_sizes_are_attributes():
+    wrapper = make()
+    assert (wrapper.d_in, wrapper.d_out, wrapper.head_dim) == (D_IN, D_OUT, D_OUT)
+    assert (wrapper.num_heads, wrapper.context_length) == (HEADS, CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "message"),
+    [
+        ({"num_heads": 0}, ValueError, "num_heads must be at least 1, got 0"),
+        ({"num_heads": 2.0}, TypeError, r"num_heads must be an integer, got 2.0 \(float\)"),
+        ({"d_in": 0}, ValueError, "d_in must be at least 1, got 0"),
+        ({"d_out": "3"}, TypeError, r"d_out must be an integer, got '3' \(str\)"),
+        ({"context_length": 0}, ValueError, "context_length must be at least 1, got 0"),
+        ({"dropout": 1.0}, ValueError, r"dropout must be in \[0, 1\), got 1.0"),
+        ({"qkv_bias": None}, TypeError, "qkv_bias must be True or False, got None"),
+    ],
+)
+def test_refuses_bad_arguments(bad, error, message):
+    good = {"d_in": 7, "d_out": 3, "context_length": 11, "dropout": 0.0, "num_heads": 4}
+    with pytest.raises(error, match=message):
+        MultiHeadAttentionWrapper(**(good | bad))
+
+
+@pytest.mark.parametrize("method", ["forward", "attention_weights"])
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (torch.ones(T, D_IN + 1), "last dimension of x must be d_in=7, got 8"),
+        (torch.ones(CONTEXT + 1, D_IN), "at most context_length=11 tokens, got 12"),
+        (torch.ones(D_IN), r"\(T, d_in\) or \(B, T, d_in\), got 1 dimension"),
+        (torch.ones(T, D_IN).int(), "x must be a floating-point tensor, got torch.int32"),
+        (torch.ones(B, 0, D_IN), "x must not be empty"),
+    ],
+    ids=lambda value: str(tuple(value.shape)) if isinstance(value, torch.Tensor) else "",
+)
+def test_refuses_bad_input(method, x, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(make(dtype=torch.float32), method)(x)

@@ -1,0 +1,429 @@
+"""What ``08_positions`` teaches: order enters by addition, by penalty or by rotation."""
+
+import math
+
+import pytest
+import torch
+
+from chapter3_helpers.causal_attention import CausalAttention
+from chapter3_helpers.exercises import positions as exercises
+from chapter3_helpers.masking import mask_scores
+from chapter3_helpers.positions import (
+    LearnedPositions,
+    alibi_bias,
+    alibi_slopes,
+    apply_rotary,
+    linear_bias,
+    rotary_frequencies,
+)
+from chapter3_helpers.sentence import embed_text
+from chapter3_helpers.softmax import softmax
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
+
+OVEN, BREAD = "the oven cooked the bread so", "the bread cooked the oven so"
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(123)
+
+
+def sentences(d_in):
+    return embed_text(OVEN, d_in)[1], embed_text(BREAD, d_in)[1]
+
+
+def turn_by_matrices(x, start=0, theta=10000.0):
+    """Turn x (T, D) by one block-diagonal rotation matrix a position: no complex numbers."""
+    T, D = x.shape
+    turned = torch.empty_like(x)
+    for row in range(T):
+        rotation = torch.zeros(D, D, dtype=x.dtype)
+        for k in range(0, D, 2):
+            angle = (start + row) * theta ** (-k / D)
+            rotation[k, k], rotation[k, k + 1] = math.cos(angle), -math.sin(angle)
+            rotation[k + 1, k], rotation[k + 1, k + 1] = math.sin(angle), math.cos(angle)
+        turned[row] = rotation @ x[row]
+    return turned
+
+
+class TestOrder:
+    def test_without_positions_so_is_the_same_in_both_sentences(self):
+        x_oven, x_bread = sentences(7)
+        attention = SelfAttention_v2(7, 6)
+        assert torch.allclose(attention(x_oven)[-1], attention(x_bread)[-1], atol=1e-6)
+        order = [3, 0, 5, 1, 4, 2]
+        assert torch.allclose(attention(x_oven[order]), attention(x_oven)[order], atol=1e-6)
+
+    def test_learned_positions_tell_the_sentences_apart(self):
+        x_oven, x_bread = sentences(7)
+        attention, positions = SelfAttention_v2(7, 6), LearnedPositions(11, 7)
+        with torch.no_grad():
+            positions.weight.mul_(50)
+        difference = attention(positions(x_oven))[-1] - attention(positions(x_bread))[-1]
+        assert difference.abs().max() > 1e-3
+
+    @pytest.mark.parametrize("scheme", ["alibi", "rotary"])
+    def test_scores_tell_near_from_far(self, scheme):
+        rows = []
+        for x in sentences(6):
+            if scheme == "alibi":
+                scores = x @ x.T + alibi_bias(2, 6)[0]
+            else:
+                turned = apply_rotary(x, rotary_frequencies(6, 6))
+                scores = turned @ turned.T
+            rows.append(softmax(scores)[-1] @ x)
+        assert (rows[0] - rows[1]).abs().max() > 1e-3
+
+    def test_rotary_knows_direction_and_the_symmetric_penalty_does_not(self):
+        queries, keys = torch.randn(5, 6), torch.randn(5, 6)
+        frequencies = rotary_frequencies(6, 5)
+
+        def rotary(q, k):
+            return apply_rotary(q, frequencies) @ apply_rotary(k, frequencies).T
+
+        def penalised(q, k):
+            return q @ k.T + linear_bias(5)
+
+        for scores, blind in ((penalised, True), (rotary, False)):
+            backwards = scores(queries.flip(0), keys.flip(0))
+            forwards = scores(queries, keys).flip(0, 1)
+            assert torch.allclose(backwards, forwards, atol=1e-5) is blind
+
+
+class TestLearnedPositions:
+    def test_adds_row_i_to_token_i(self):
+        positions = LearnedPositions(max_length=11, d=7)
+        x = torch.randn(2, 5, 7)
+        out = positions(x)
+        for b in range(2):
+            for i in range(5):
+                assert torch.equal(out[b, i], x[b, i] + positions.weight[i])
+        assert torch.equal(positions(x[1]), out[1])
+
+    def test_starts_small_and_reproducibly(self):
+        weight = LearnedPositions(1000, 7).weight
+        assert weight.shape == (1000, 7)
+        assert weight.requires_grad
+        assert weight.std().item() == pytest.approx(0.02, rel=0.05)
+        torch.manual_seed(123)
+        assert torch.equal(LearnedPositions(1000, 7).weight, weight)
+
+    def test_only_positions_in_use_get_a_gradient(self):
+        positions = LearnedPositions(8, 3)
+        positions(torch.randn(2, 5, 3)).sum().backward()
+        assert torch.equal(positions.weight.grad[:5], torch.full((5, 3), 2.0))
+        assert torch.equal(positions.weight.grad[5:], torch.zeros(3, 3))
+
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+    def test_other_precision(self, dtype):
+        assert LearnedPositions(5, 3).to(dtype)(torch.randn(4, 3, dtype=dtype)).dtype == dtype
+
+    def test_state_dict_round_trip(self):
+        first, second = LearnedPositions(5, 3), LearnedPositions(5, 3)
+        second.load_state_dict(first.state_dict())
+        x = torch.randn(4, 3)
+        assert torch.equal(first(x), second(x))
+
+    def test_compiles_whole(self):
+        positions = LearnedPositions(5, 3)
+        x = torch.randn(4, 3)
+        compiled = torch.compile(positions, backend="eager", fullgraph=True)
+        assert torch.equal(compiled(x), positions(x))
+
+    def test_refuses(self):
+        positions = LearnedPositions(max_length=5, d=3)
+        with pytest.raises(ValueError, match="at most max_length=5 tokens, got 6"):
+            positions(torch.randn(6, 3))
+        with pytest.raises(ValueError, match="last dimension of x must be d=3, got 4"):
+            positions(torch.randn(5, 4))
+        with pytest.raises(ValueError, match=r"\(T, d\) or \(B, T, d\), got 1 dimension"):
+            positions(torch.randn(3))
+        with pytest.raises(ValueError, match="floating-point"):
+            positions(torch.ones(5, 3, dtype=torch.long))
+        with pytest.raises(TypeError, match=r"x must be a torch\.Tensor, got list"):
+            positions([[1.0, 2.0, 3.0]])
+        with pytest.raises(ValueError, match="max_length must be at least 1, got 0"):
+            LearnedPositions(0, 3)
+        with pytest.raises(TypeError, match="d must be an integer"):
+            LearnedPositions(5, 3.0)
+
+
+class TestLinearBias:
+    def test_rows_are_those_of_the_source(self):
+        T = 7
+        n = T - 1
+        for i, row in enumerate(linear_bias(T).tolist()):
+            assert row == [*range(-i, 1), *range(-1, -(n - i) - 1, -1)]
+
+    def test_causal_hides_exactly_the_future(self):
+        T = 7
+        for i, row in enumerate(linear_bias(T, causal=True).tolist()):
+            assert row == [*range(-i, 1)] + [-math.inf] * (T - 1 - i)
+
+    def test_no_negative_zero_is_printed(self):
+        assert "-0." not in str(linear_bias(4))
+
+    def test_a_single_token(self):
+        assert linear_bias(1).tolist() == linear_bias(1, causal=True).tolist() == [[0.0]]
+
+    def test_causal_weights_sum_to_one_and_ignore_the_future_exactly(self):
+        scores = torch.randn(5, 5)
+        changed = scores.clone()
+        changed[:, 4] += 100.0
+        weights = softmax(scores + linear_bias(5, causal=True))
+        assert torch.allclose(weights.sum(dim=-1), torch.ones(5))
+        other = softmax(changed + linear_bias(5, causal=True))
+        assert torch.equal(other[:4], weights[:4])
+        assert not torch.equal(other[4], weights[4])
+
+    def test_follows_the_default_precision(self):
+        torch.set_default_dtype(torch.float64)
+        try:
+            assert linear_bias(3).dtype == alibi_bias(2, 3).dtype == torch.float64
+        finally:
+            torch.set_default_dtype(torch.float32)
+        assert linear_bias(3).dtype == torch.float32
+
+    def test_refuses(self):
+        with pytest.raises(ValueError, match="T must be at least 1, got 0"):
+            linear_bias(0)
+        with pytest.raises(TypeError, match="T must be an integer"):
+            linear_bias(2.5)
+        with pytest.raises(TypeError, match="causal must be True or False, got 'no'"):
+            linear_bias(3, causal="no")
+
+
+class TestAlibi:
+    @staticmethod
+    def published(num_heads):
+        """The published rule, which calls itself for twice the largest power of two."""
+        if num_heads & (num_heads - 1) == 0:
+            first = 2 ** -(2 ** -(math.log2(num_heads) - 3))
+            return [first ** (h + 1) for h in range(num_heads)]
+        power = 2 ** math.floor(math.log2(num_heads))
+        return TestAlibi.published(power) + TestAlibi.published(2 * power)[::2][: num_heads - power]
+
+    def test_slopes_that_the_paper_names(self):
+        assert alibi_slopes(8).tolist() == [1 / 2**h for h in range(1, 9)]
+        sixteen = [1 / 2 ** (h / 2) for h in range(1, 17)]
+        assert alibi_slopes(16).tolist() == pytest.approx(sixteen, rel=1e-6)
+
+    @pytest.mark.parametrize("num_heads", [*range(1, 34), 40, 71, 112, 128])
+    def test_slopes_for_any_number_of_heads(self, num_heads):
+        slopes = alibi_slopes(num_heads)
+        assert slopes.shape == (num_heads,)
+        assert slopes.tolist() == pytest.approx(self.published(num_heads), rel=1e-6)
+        assert len(set(slopes.tolist())) == num_heads
+
+    def test_bias_is_slope_times_distance(self):
+        bias = alibi_bias(num_heads=3, T=5)
+        assert bias.shape == (3, 5, 5)
+        for head, slope in enumerate([1 / 16, 1 / 256, 1 / 4]):  # P = 2, and one of four heads
+            for i in range(5):
+                for j in range(5):
+                    assert bias[head, i, j] == -slope * abs(i - j)
+
+    def test_masked_it_is_the_causal_penalty(self):
+        masked = mask_scores(alibi_bias(3, 5))
+        expected = alibi_slopes(3)[:, None, None] * linear_bias(5, causal=True)
+        assert torch.equal(masked, expected)
+
+    def test_refuses(self):
+        with pytest.raises(ValueError, match="num_heads must be at least 1, got 0"):
+            alibi_slopes(0)
+        with pytest.raises(TypeError, match="num_heads must be an integer"):
+            alibi_bias(2.0, 3)
+        with pytest.raises(ValueError, match="T must be at least 1, got -1"):
+            alibi_bias(2, -1)
+
+
+class TestRotaryFrequencies:
+    @pytest.mark.parametrize("theta", [1.0, 10.0, 10000, 500000.0])
+    @pytest.mark.parametrize("head_dim", [2, 6, 22, 64])
+    def test_angle_is_position_times_speed(self, head_dim, theta):
+        frequencies = rotary_frequencies(head_dim, 13, theta)
+        assert frequencies.shape == (13, head_dim // 2)
+        for m in range(13):
+            for k in range(head_dim // 2):
+                angle = m * theta ** (-2 * k / head_dim)
+                expected = complex(math.cos(angle), math.sin(angle))
+                assert frequencies[m, k].item() == pytest.approx(expected, abs=1e-6)
+
+    def test_far_positions_are_as_exact_as_near_ones(self):
+        last = rotary_frequencies(head_dim=128, max_length=100_001)[-1]
+        assert last.dtype == torch.complex64
+        for k, value in enumerate(last.tolist()):
+            angle = 100_000 * 10000.0 ** (-2 * k / 128)
+            assert value == pytest.approx(complex(math.cos(angle), math.sin(angle)), abs=1e-6)
+
+    def test_two_thetas_share_nothing(self):
+        first = rotary_frequencies(6, 5, theta=100.0)
+        kept = first.clone()
+        second = rotary_frequencies(6, 5, theta=10000.0)
+        assert not torch.allclose(first, second)
+        second.zero_()
+        assert torch.equal(first, kept)
+        assert torch.equal(rotary_frequencies(6, 5, theta=100.0), kept)
+        assert rotary_frequencies(6, 5, theta=10000.0).abs().min() > 0.99
+
+    def test_a_longer_table_begins_as_the_shorter_one(self):
+        assert torch.equal(rotary_frequencies(6, 50)[:7], rotary_frequencies(6, 7))
+
+    def test_follows_the_default_precision(self):
+        torch.set_default_dtype(torch.float64)
+        try:
+            frequencies = rotary_frequencies(6, 5)
+        finally:
+            torch.set_default_dtype(torch.float32)
+        assert frequencies.dtype == torch.complex128
+        x = torch.randn(5, 6, dtype=torch.float64)
+        expected = turn_by_matrices(x)
+        assert torch.allclose(apply_rotary(x, frequencies), expected, rtol=0, atol=1e-14)
+
+    def test_refuses(self):
+        with pytest.raises(ValueError, match=r"head_dim must be even.* got 7"):
+            rotary_frequencies(7, 5)
+        with pytest.raises(ValueError, match="head_dim must be at least 1, got 0"):
+            rotary_frequencies(0, 5)
+        with pytest.raises(ValueError, match="max_length must be at least 1, got 0"):
+            rotary_frequencies(6, 0)
+        with pytest.raises(TypeError, match="max_length must be an integer"):
+            rotary_frequencies(6, 5.0)
+        with pytest.raises(ValueError, match="theta must be above 0, got 0"):
+            rotary_frequencies(6, 5, theta=0)
+        with pytest.raises(ValueError, match=r"theta must be .* got nan"):
+            rotary_frequencies(6, 5, theta=math.nan)
+        with pytest.raises(TypeError, match="theta must be a number, got '10000'"):
+            rotary_frequencies(6, 5, theta="10000")
+
+
+class TestApplyRotary:
+    @pytest.mark.parametrize(("head_dim", "theta"), [(2, 7.0), (6, 10000.0), (22, 500000.0)])
+    def test_equals_rotation_matrices(self, head_dim, theta):
+        x = torch.randn(2, 3, 5, head_dim, dtype=torch.float64)
+        turned = apply_rotary(x, rotary_frequencies(head_dim, 20, theta)[11:16])
+        for b in range(2):
+            for h in range(3):
+                expected = turn_by_matrices(x[b, h], start=11, theta=theta)
+                assert torch.allclose(turned[b, h], expected, atol=1e-6)
+
+    def test_neighbours_form_a_pair(self):
+        x = torch.tensor([[0.0, 0, 0, 0], [1.0, 0, 0, 0]])  # at position 1
+        turned = apply_rotary(x, rotary_frequencies(4, 2))[1]
+        assert turned.tolist() == pytest.approx([math.cos(1), math.sin(1), 0, 0])
+
+    def test_scores_depend_on_the_distance_alone(self):
+        query, key = torch.randn(6), torch.randn(6)
+        frequencies = rotary_frequencies(6, 40)
+        queries = apply_rotary(query.expand(40, 6), frequencies)
+        keys = apply_rotary(key.expand(40, 6), frequencies)
+        scores = queries @ keys.T
+        assert torch.allclose(scores[1:, 1:], scores[:-1, :-1], atol=1e-5)
+        assert scores[0].std() > 0.1
+
+    def test_norms_are_kept_and_position_zero_is_not_turned(self):
+        x = torch.randn(2, 5, 6)
+        turned = apply_rotary(x, rotary_frequencies(6, 5))
+        assert torch.allclose(turned.norm(dim=-1), x.norm(dim=-1))
+        assert torch.equal(turned[:, 0], x[:, 0])
+        assert not torch.allclose(turned[:, 1], x[:, 1])
+
+    def test_one_token_at_a_time_equals_all_at_once(self):
+        x = torch.randn(2, 3, 5, 6)
+        frequencies = rotary_frequencies(6, 5)
+        single = [apply_rotary(x[..., t : t + 1, :], frequencies[t : t + 1]) for t in range(5)]
+        # Not bit by bit: torch multiplies complex numbers in groups, and rounds the rest otherwise.
+        assert torch.allclose(torch.cat(single, dim=-2), apply_rotary(x, frequencies), atol=1e-6)
+
+    def test_spare_frequencies_are_not_used(self):
+        x = torch.randn(5, 6)
+        expected = apply_rotary(x, rotary_frequencies(6, 5))
+        assert torch.equal(apply_rotary(x, rotary_frequencies(6, 9)), expected)
+
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+    def test_keeps_the_dtype(self, dtype):
+        x = torch.randn(5, 6).to(dtype)
+        turned = apply_rotary(x, rotary_frequencies(6, 5))
+        assert turned.dtype == dtype
+        assert turned.shape == x.shape
+
+    def test_half_precision_is_turned_in_float32(self):
+        x = torch.randn(50, 6).bfloat16()
+        frequencies = rotary_frequencies(6, 50)
+        exact = apply_rotary(x.float(), frequencies)
+        assert torch.equal(apply_rotary(x, frequencies), exact.bfloat16())
+
+    def test_any_memory_layout(self):
+        odd = torch.randn(5, 9)[:, 1:7]  # odd stride, odd offset: no view as complex exists
+        heads = torch.randn(2, 5, 3, 6).transpose(1, 2)
+        for x in (odd, heads, torch.randn(6).expand(5, 6)):
+            expected = apply_rotary(x.contiguous().clone(), rotary_frequencies(6, 5))
+            turned = apply_rotary(x, rotary_frequencies(6, 5))
+            assert torch.allclose(turned, expected, atol=1e-6)
+
+    def test_gradients(self):
+        x = torch.randn(2, 5, 6, dtype=torch.float64, requires_grad=True)
+        frequencies = rotary_frequencies(6, 5)
+        assert torch.autograd.gradcheck(lambda x: apply_rotary(x, frequencies), (x,))
+
+    def test_leaves_its_arguments_alone(self):
+        x, frequencies = torch.randn(5, 6), rotary_frequencies(6, 5)
+        copies = x.clone(), frequencies.clone()
+        apply_rotary(x, frequencies)
+        assert torch.equal(x, copies[0])
+        assert torch.equal(frequencies, copies[1])
+
+    def test_compiles_whole(self):
+        x, frequencies = torch.randn(2, 3, 5, 6), rotary_frequencies(6, 5)
+        compiled = torch.compile(apply_rotary, backend="eager", fullgraph=True)
+        assert torch.equal(compiled(x, frequencies), apply_rotary(x, frequencies))
+
+    def test_refuses(self):
+        x, frequencies = torch.randn(2, 5, 6), rotary_frequencies(6, 5)
+        with pytest.raises(ValueError, match=r"last dimension of x must be even.* got 7"):
+            apply_rotary(torch.randn(5, 7), frequencies)
+        with pytest.raises(ValueError, match="at least T=5 rows, got 4"):
+            apply_rotary(x, frequencies[:4])
+        with pytest.raises(ValueError, match=r"shape \(T, 3\) .* dimension 6, got \(5, 2\)"):
+            apply_rotary(x, rotary_frequencies(4, 5))
+        with pytest.raises(ValueError, match=r"shape \(T, 3\) .* got \(1, 5, 3\)"):
+            apply_rotary(x, frequencies[None])
+        with pytest.raises(
+            ValueError, match=r"frequencies must be a complex tensor, got torch\.fl"
+        ):
+            apply_rotary(x, frequencies.real)
+        with pytest.raises(TypeError, match=r"frequencies must be a torch\.Tensor, got list"):
+            apply_rotary(x, frequencies.tolist())
+        with pytest.raises(ValueError, match="frequencies must be on cpu, as x is, got meta"):
+            apply_rotary(x, frequencies.to("meta"))
+        with pytest.raises(ValueError, match=r"x must have shape \(\.\.\., T, D\), got 1 dim"):
+            apply_rotary(torch.randn(6), frequencies)
+        with pytest.raises(ValueError, match="x must be a floating-point tensor"):
+            apply_rotary(torch.ones(5, 6, dtype=torch.long), frequencies)
+        with pytest.raises(TypeError, match=r"x must be a torch\.Tensor, got None"):
+            apply_rotary(None, frequencies)
+
+
+class TestExercises:
+    def test_the_mask_alone_is_judged_by_a_real_layer(self):
+        x_oven, x_bread = sentences(7)
+        attention = CausalAttention(7, 6, context_length=6, dropout=0.0)
+        same = (attention(x_oven) - attention(x_bread)).abs().amax(dim=-1) < 1e-6
+        assert same.tolist() == exercises.MASK_ALONE.solution().tolist()
+
+    def test_the_slopes_are_those_of_the_package(self):
+        assert exercises.ALIBI_SLOPES.verdict(alibi_slopes) == "correct."
+
+    def test_the_rotation_is_that_of_the_package(self):
+        def with_complex_numbers(x, angles):
+            return apply_rotary(x, torch.polar(torch.ones_like(angles), angles)[:, None])
+
+        assert exercises.ROTATION.verdict(with_complex_numbers) == "correct."
+
+    def test_reordered_pairs_turn_as_halves_would(self):
+        x = torch.randn(5, 6)
+        frequencies = rotary_frequencies(6, 5)
+        turned = torch.complex(x[:, :3], x[:, 3:]) * frequencies  # pairs (k, k + 3)
+        expected = torch.stack([turned.real, turned.imag], dim=-1).flatten(start_dim=1)
+        reordered = exercises.PAIRING.solution(x)
+        assert torch.allclose(apply_rotary(reordered, frequencies), expected)

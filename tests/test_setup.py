@@ -1,0 +1,129 @@
+"""The project's own files agree with one another: packages, ranges, pins, targets, names."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from rattler import MatchSpec
+
+from tests.notebook_files import notebook_paths, read
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+# What conda calls a package that PyPI calls otherwise.
+CONDA_NAMES = {
+    "matplotlib": "matplotlib-base",
+    "playwright": "playwright-python",
+    "seaborn": "seaborn-base",
+    "torch": "pytorch",
+}
+
+
+def requirements() -> dict[str, Requirement]:
+    """Return what pyproject.toml asks for, by name."""
+    lines = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]]
+    return {requirement.name: requirement for requirement in map(Requirement, lines)}
+
+
+def conda_specs() -> list[str]:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))
+    return environment["dependencies"]
+
+
+def pins() -> list[Requirement]:
+    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+    return [Requirement(line) for line in lines if line.strip() and not line.startswith("#")]
+
+
+def test_conda_asks_for_the_same_packages_in_the_same_ranges():
+    wanted = {
+        CONDA_NAMES.get(name, name): str(requirement.specifier)
+        for name, requirement in requirements().items()
+    }
+    wanted |= {"python": PROJECT["requires-python"], "pip": ""}
+    found = {}
+    for spec in conda_specs():
+        name, constraint = re.fullmatch(r"([a-z0-9-]+)(.*)", spec).groups()
+        found[name] = constraint
+    assert found == wanted
+
+
+@pytest.mark.parametrize("spec", conda_specs())
+def test_conda_can_read_every_spec(spec):
+    match = MatchSpec(spec)
+    assert match.name is not None
+
+
+def test_every_direct_package_is_pinned_inside_its_range():
+    pinned = {pin.name.lower().replace("_", "-"): pin for pin in pins()}
+    for name, requirement in requirements().items():
+        version = next(iter(pinned[name].specifier)).version
+        assert requirement.specifier.contains(version), name
+
+
+def test_pins_are_exact_and_fit_any_build():
+    for pin in pins():
+        (specifier,) = pin.specifier
+        assert specifier.operator == "=="
+        assert "+" not in specifier.version, "a local version such as +cpu fits nobody else"
+
+
+def test_what_is_installed_is_what_is_pinned():
+    from importlib.metadata import PackageNotFoundError, version
+
+    checked = 0
+    for pin in pins():
+        if pin.marker is None or pin.marker.evaluate():
+            try:
+                installed = version(pin.name).split("+")[0]
+            except PackageNotFoundError:  # a GPU's package, beside a CPU build of torch
+                assert pin.name.startswith(("nvidia-", "cuda-", "triton")), pin.name
+                continue
+            assert pin.specifier.contains(installed), pin.name
+            checked += 1
+    assert checked > 90
+
+
+def test_make_help_lists_every_target():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)[1].split()
+    output = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = {line.split()[1] for line in output.splitlines() if line.startswith("  make ")}
+    assert listed == set(phony) >= {"setup", "lab", "test", "regen", "lint", "clean", "help"}
+
+
+def test_every_notebook_has_a_module_tests_and_exercises_of_its_name():
+    names = {
+        "02_softmax": ["softmax"],
+        "05_dropout": ["dropout", "causal_attention"],
+        "11_grouped_query_kv_cache": ["grouped_query"],
+    }
+    for path in notebook_paths():
+        topics = names.get(path.stem, [path.stem.split("_", 1)[1]])
+        for topic in topics:
+            assert (ROOT / "chapter3_helpers" / f"{topic}.py").exists()
+            assert (ROOT / "tests" / f"test_{topic}.py").exists()
+        assert (ROOT / "chapter3_helpers" / "exercises" / f"{topics[0]}.py").exists()
+
+
+def test_readme_and_notebooks_link_to_files_that_exist():
+    texts = {ROOT / "README.md": (ROOT / "README.md").read_text("utf-8")}
+    for path in notebook_paths():
+        texts[path] = "\n".join(c.source for c in read(path).cells if c.cell_type == "markdown")
+    for path, text in texts.items():
+        for target in re.findall(r"\]\(([^)#\s]+)\)", text):
+            if not re.match(r"[a-z]+:", target):
+                assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_nothing_is_fetched_from_elsewhere():
+    """No notebook and no module loads a file, a script or a picture over the network."""
+    fetch = re.compile(
+        r"https?://(?!127\.0\.0\.1|www\.w3\.org/2000/svg)|//cdn|urllib|requests\.get"
+    )
+    for path in [*notebook_paths(), *(ROOT / "chapter3_helpers").rglob("*.py")]:
+        assert not fetch.search(path.read_text("utf-8")), path.name

@@ -1,0 +1,209 @@
+"""Softmax, naive and stable, held against torch's own."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chapter3_helpers.dot_products import attention_scores
+from chapter3_helpers.sentence import example_inputs
+from chapter3_helpers.softmax import softmax, softmax_naive
+from tests.golden import golden
+
+BOTH = pytest.mark.parametrize("function", [softmax_naive, softmax])
+INF = torch.inf
+
+
+def draw(*shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    """Draw signed scores, the same ones for the same shape."""
+    generator = torch.Generator().manual_seed(11)
+    return (3 * torch.randn(*shape, generator=generator, dtype=torch.float64)).to(dtype)
+
+
+@BOTH
+def test_values_worked_out_by_hand(function):
+    scores = torch.tensor([0.0, math.log(2), math.log(3)])  # exponentials 1, 2, 3
+    torch.testing.assert_close(function(scores), torch.tensor([1 / 6, 2 / 6, 3 / 6]))
+
+
+@BOTH
+def test_the_printed_weights(function):
+    scores = attention_scores(example_inputs())
+    for weights, name in ((function(scores[1]), "weights_2"), (function(scores), "weights")):
+        expected = torch.tensor(golden()[name]["values"])
+        torch.testing.assert_close(weights, expected, rtol=0, atol=0.51e-4)
+
+
+def test_the_printed_shares_by_plain_division_are_other_numbers():
+    scores = attention_scores(example_inputs())[1]
+    shares = torch.tensor(golden()["weights_2_sum_normalised"]["values"])
+    torch.testing.assert_close(scores / scores.sum(), shares, rtol=0, atol=0.51e-4)
+    assert not torch.allclose(softmax(scores), shares, atol=1e-3)
+
+
+@BOTH
+@pytest.mark.parametrize("dim", range(-3, 3))
+def test_every_dimension_agrees_with_torch(function, dim):
+    scores = draw(2, 5, 7)
+    torch.testing.assert_close(function(scores, dim=dim), torch.softmax(scores, dim=dim))
+
+
+@BOTH
+def test_the_last_dimension_is_the_one_by_default(function):
+    scores = draw(5, 7)
+    weights = function(scores)
+    torch.testing.assert_close(weights, torch.softmax(scores, dim=1))
+    torch.testing.assert_close(weights.sum(dim=1), torch.ones(5, dtype=torch.float64))
+    assert not torch.allclose(weights.sum(dim=0), torch.ones(7, dtype=torch.float64), atol=0.1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_every_float_keeps_its_type_and_its_precision(dtype):
+    scores = draw(5, 300, dtype=dtype)
+    weights = softmax(scores)
+    assert weights.dtype == dtype
+    exact = torch.softmax(scores.double(), dim=-1)
+    # subtraction, exponential, sum and quotient are rounded once each; scores span some 20
+    relative = (weights.double() - exact).abs() / exact.clamp(min=torch.finfo(dtype).tiny * 1e4)
+    assert relative.max() < 20 * torch.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_numbers_of_every_type(dtype, sign):
+    largest = sign * torch.finfo(dtype).max
+    scores = torch.tensor([[largest, largest], [largest, 0.0], [largest, -largest]], dtype=dtype)
+    weights = softmax(scores)
+    assert torch.equal(weights, torch.softmax(scores, dim=-1))
+    wins = 1.0 if sign == 1 else 0.0
+    assert weights.tolist() == [[0.5, 0.5], [wins, 1 - wins], [wins, 1 - wins]]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.lists(
+            st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_any_finite_scores_give_weights(rows):
+    scores = torch.tensor(rows)
+    weights = softmax(scores)
+    assert (weights >= 0).all()
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(len(rows)))
+    torch.testing.assert_close(weights, torch.softmax(scores, dim=-1))
+    assert (weights.gather(1, scores.argmax(dim=1, keepdim=True)) == weights.amax(1, True)).all()
+
+
+@pytest.mark.parametrize("shift", [-4096.0, -1.0, 0.5, 1024.0])
+def test_adding_a_number_changes_nothing(shift):
+    scores = torch.tensor([[0.5, -2.0, 3.25], [1.0, 1.0, -7.5]])  # exact in binary, shifted or not
+    assert torch.equal(softmax(scores + shift), softmax(scores))
+
+
+def test_equal_scores_share_equally():
+    assert torch.equal(softmax(torch.full((3, 4), -1e5)), torch.full((3, 4), 0.25))
+
+
+def test_dividing_the_scores_goes_from_argmax_to_the_mean():
+    scores = torch.tensor([0.2, 0.9, -0.4])
+    torch.testing.assert_close(softmax(scores / 1e-3), torch.tensor([0.0, 1.0, 0.0]))
+    torch.testing.assert_close(softmax(scores / 1e6), torch.full((3,), 1 / 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_the_naive_form_fails_where_it_is_said_to(dtype):
+    limit = math.log(torch.finfo(dtype).max)
+    fine = torch.tensor([0.0, 0.95 * limit], dtype=dtype)
+    large = torch.tensor([0.0, 1.05 * limit], dtype=dtype)
+    small = torch.tensor([-1000.0, -999.0], dtype=dtype)
+    torch.testing.assert_close(softmax_naive(fine), softmax(fine), rtol=0.05, atol=1e-6)
+    assert softmax_naive(large).isnan().any()
+    assert softmax_naive(small).isnan().all()
+    assert softmax(large).isfinite().all()
+    assert softmax(small).isfinite().all()
+
+
+def test_minus_infinity_gets_no_weight_and_leaves_the_rest_as_it_was():
+    scores = draw(5, 7, dtype=torch.float32)
+    hidden = scores.clone()
+    hidden[:, [1, 4]] = -INF
+    weights = softmax(hidden)
+    assert (weights[:, [1, 4]] == 0).all()
+    kept = [0, 2, 3, 5, 6]
+    torch.testing.assert_close(weights[:, kept], softmax(scores[:, kept]))
+    assert torch.equal(softmax(torch.tensor([-INF, -3.0])), torch.tensor([0.0, 1.0]))
+
+
+def test_only_a_row_without_any_score_is_nan():
+    weights = softmax(torch.tensor([[-INF, -INF], [-INF, 2.0]]))
+    assert weights[0].isnan().all()
+    assert weights[1].tolist() == [0.0, 1.0]
+
+
+def test_infinity_and_nan_are_not_hidden():
+    for value in (INF, torch.nan):
+        scores = torch.tensor([[1.0, value], [1.0, 2.0]])
+        weights = softmax(scores)
+        assert weights[0].isnan().any()
+        torch.testing.assert_close(weights, torch.softmax(scores, dim=-1), equal_nan=True)
+
+
+@BOTH
+def test_gradients_are_right(function):
+    assert torch.autograd.gradcheck(function, draw(3, 5).requires_grad_())
+    assert torch.autograd.gradcheck(lambda scores: function(scores, 0), draw(3, 5).requires_grad_())
+
+
+def test_gradients_next_to_minus_infinity_and_ties_agree_with_torch():
+    scores = torch.tensor([[2.0, -INF, 2.0, -1.0], [-INF, 500.0, -500.0, -INF]])
+    upstream = torch.tensor([[1.0, -2.0, 3.0, 0.5], [1.0, 2.0, -1.0, 4.0]])
+    gradients = []
+    for function in (softmax, lambda s: torch.softmax(s, dim=-1)):
+        leaf = scores.clone().requires_grad_()
+        (function(leaf) * upstream).sum().backward()
+        gradients.append(leaf.grad)
+    assert gradients[0].isfinite().all()
+    torch.testing.assert_close(*gradients)
+
+
+def test_a_view_of_other_memory_and_the_input_itself_are_left_alone():
+    base = draw(7, 5)
+    copy = base.clone()
+    torch.testing.assert_close(softmax(base.T), torch.softmax(base.T, dim=-1))
+    row = base[:1].expand(3, 5)
+    torch.testing.assert_close(softmax(row, dim=0), torch.full((3, 5), 1 / 3, dtype=torch.float64))
+    assert torch.equal(base, copy)
+
+
+@BOTH
+def test_it_compiles_without_a_graph_break(function):
+    torch.compiler.reset()
+    scores = draw(2, 5, 7)
+    compiled = torch.compile(function, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(scores, dim=1), function(scores, dim=1))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([1.0, 2.0],), TypeError, r"scores must be a torch\.Tensor, got list"),
+        ((torch.ones(0, 3),), ValueError, r"scores must not be empty, got shape \(0, 3\)"),
+        ((torch.ones(3).long(),), ValueError, r"scores must be a floating-point .* torch\.int64"),
+        ((torch.tensor(1.0),), ValueError, r"scores must have at least one dimension"),
+        ((torch.ones(2, 3), 2), ValueError, r"dim must be below 2, got 2"),
+        ((torch.ones(2, 3), -3), ValueError, r"dim must be at least -2, got -3"),
+        ((torch.ones(2, 3), 0.0), TypeError, r"dim must be an integer, got 0\.0 \(float\)"),
+        ((torch.ones(2, 3), True), TypeError, r"dim must be an integer, got True \(bool\)"),
+        ((torch.ones(2, 3), None), TypeError, r"dim must be an integer, got None"),
+    ],
+)
+def test_bad_input_is_refused_in_words(function, arguments, error, message):
+    with pytest.raises(error, match=message):
+        function(*arguments)

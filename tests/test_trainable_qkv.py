@@ -1,0 +1,306 @@
+"""Trainable self-attention: the printed numbers, and that it computes what it says."""
+
+import copy
+import math
+
+import pytest
+import torch
+from torch.nn import functional
+
+from chapter3_helpers.exercises import trainable_qkv as exercises
+from chapter3_helpers.sentence import example_batch, example_inputs
+from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
+from tests.golden import golden
+
+B, T, D_IN, D_OUT = 2, 5, 7, 11  # primes, so that no two sizes can be confused
+CLASSES = (SelfAttention_v1, SelfAttention_v2)
+both = pytest.mark.parametrize("attention_class", CLASSES)
+
+
+def matrices(attention):
+    """Return the three matrices as (d_in, d_out), whichever way they are stored."""
+    layers = attention.W_query, attention.W_key, attention.W_value
+    if isinstance(attention, SelfAttention_v1):
+        return layers
+    return tuple(layer.weight.T for layer in layers)
+
+
+def make(attention_class, d_in=D_IN, d_out=D_OUT, dtype=torch.float64, **options):
+    torch.manual_seed(7)
+    return attention_class(d_in, d_out, **options).to(dtype)
+
+
+def make_input(*shape, dtype=torch.float64):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(3), dtype=dtype)
+
+
+def assert_golden(name, value):
+    expected = torch.tensor(golden()[name]["values"])
+    torch.testing.assert_close(value.detach(), expected, atol=1e-4, rtol=0)
+
+
+# the printed numbers
+
+
+def test_single_query_passage():
+    x = example_inputs()
+    torch.manual_seed(123)
+    attention = SelfAttention_v1(3, 2)
+    assert_golden("query_2", x[1] @ attention.W_query)
+    assert_golden("key_2", x[1] @ attention.W_key)
+    assert_golden("value_2", x[1] @ attention.W_value)
+    assert_golden("qkv_weights_2", attention.attention_weights(x)[1])
+    assert_golden("qkv_context_2", attention(x)[1])
+
+
+def test_printed_outputs():
+    x = example_inputs()
+    torch.manual_seed(123)
+    assert_golden("self_attention_v1", SelfAttention_v1(3, 2)(x))
+    torch.manual_seed(789)
+    v2 = SelfAttention_v2(3, 2)
+    assert_golden("self_attention_v2", v2(x))
+    assert_golden("v2_weights", v2.attention_weights(x))
+
+
+def test_exercise_3_1():
+    torch.manual_seed(123)
+    v2 = SelfAttention_v2(3, 2)
+    v1 = exercises.CARRY_WEIGHTS.solution(v2)
+    assert_golden("exercise_3_1", v2(example_inputs()))
+    assert_golden("exercise_3_1", v1(example_inputs()))
+
+
+# what is computed
+
+
+@both
+def test_equals_torch(attention_class):
+    attention, x = make(attention_class), make_input(B, T, D_IN)
+    queries, keys, values = (x @ matrix for matrix in matrices(attention))
+    expected = functional.scaled_dot_product_attention(queries, keys, values)
+    torch.testing.assert_close(attention(x), expected)
+    weights = functional.scaled_dot_product_attention(queries, keys, torch.eye(T).double())
+    torch.testing.assert_close(attention.attention_weights(x), weights)
+
+
+@both
+def test_weights_by_hand(attention_class):
+    """Two tokens of one number; the query doubles it, the key triples it, the value is it."""
+    attention = make(attention_class, d_in=1, d_out=1)
+    with torch.no_grad():
+        for matrix, factor in zip(matrices(attention), (2.0, 3.0, 1.0), strict=True):
+            matrix.fill_(factor)
+    x = torch.tensor([[0.5], [-1.0]]).double()
+    # the scores of token 0 are 1 * 1.5 and 1 * -3, those of token 1 are -2 * 1.5 and -2 * -3
+    first = 1 / (1 + math.exp(-3 - 1.5))
+    second = 1 / (1 + math.exp(6 + 3))
+    expected = torch.tensor([[first, 1 - first], [second, 1 - second]]).double()
+    torch.testing.assert_close(attention.attention_weights(x), expected)
+    context = torch.tensor([[0.5 * first - (1 - first)], [0.5 * second - (1 - second)]]).double()
+    torch.testing.assert_close(attention(x), context)
+
+
+@pytest.mark.parametrize("d_out", [1, 3, 4, 64])
+@both
+def test_scaling_follows_the_width(attention_class, d_out):
+    """The scores of token 0 are sqrt(d_out) and 0, so scaled 1 and 0 whatever the width."""
+    attention = make(attention_class, d_in=2, d_out=d_out)
+    with torch.no_grad():
+        for matrix in matrices(attention)[:2]:
+            matrix.copy_(torch.tensor([[1.0], [0.0]]).expand(2, d_out) / d_out**0.25)
+    weights = attention.attention_weights(torch.tensor([[1.0, 0.0], [0.0, 1.0]]).double())
+    sigmoid = 1 / (1 + math.exp(-1))
+    expected = torch.tensor([[sigmoid, 1 - sigmoid], [0.5, 0.5]]).double()
+    torch.testing.assert_close(weights, expected)
+
+
+@both
+def test_rows_share_a_total_of_one(attention_class):
+    weights = make(attention_class).attention_weights(make_input(B, T, D_IN))
+    assert weights.shape == (B, T, T)
+    assert (weights > 0).all()
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(B, T).double())
+
+
+def test_versions_agree_with_carried_weights_in_output_and_gradient():
+    v2 = make(SelfAttention_v2)
+    v1 = exercises.CARRY_WEIGHTS.solution(v2)
+    x1, x2 = (make_input(B, T, D_IN).requires_grad_() for _ in range(2))
+    torch.testing.assert_close(v1(x1), v2(x2))
+    v1(x1).square().sum().backward()
+    v2(x2).square().sum().backward()
+    torch.testing.assert_close(x1.grad, x2.grad)
+    torch.testing.assert_close(v1.W_query.grad, v2.W_query.weight.grad.T)
+    torch.testing.assert_close(v1.W_key.grad, v2.W_key.weight.grad.T)
+    torch.testing.assert_close(v1.W_value.grad, v2.W_value.weight.grad.T)
+
+
+def test_bias_is_added_to_queries_keys_and_values():
+    attention, x = make(SelfAttention_v2, qkv_bias=True), make_input(T, D_IN)
+    queries, keys, values = (
+        x @ layer.weight.T + layer.bias
+        for layer in (attention.W_query, attention.W_key, attention.W_value)
+    )
+    expected = functional.scaled_dot_product_attention(queries, keys, values)
+    torch.testing.assert_close(attention(x), expected)
+    assert SelfAttention_v2(3, 2).W_query.bias is None
+
+
+@both
+def test_a_batch_is_its_sentences_one_by_one(attention_class):
+    attention, x = make(attention_class), make_input(B, T, D_IN)
+    one_by_one = torch.stack([attention(sentence) for sentence in x])
+    torch.testing.assert_close(attention(x), one_by_one)
+    attention = make(attention_class, 3, 2, dtype=torch.float32)
+    torch.testing.assert_close(attention(example_batch())[1], attention(example_inputs()))
+
+
+@both
+def test_order_does_not_matter(attention_class):
+    attention, x = make(attention_class), make_input(T, D_IN)
+    order = torch.tensor([3, 0, 4, 2, 1])
+    torch.testing.assert_close(attention(x[order]), attention(x)[order])
+
+
+@both
+def test_nothing_is_hidden(attention_class):
+    attention, x = make(attention_class), make_input(T, D_IN)
+    altered = x.clone()
+    altered[-1] += 1
+    assert (attention(x)[0] != attention(altered)[0]).all()
+
+
+@both
+def test_gradients(attention_class):
+    attention = make(attention_class, 3, 2)
+    x = make_input(4, 3).requires_grad_()
+    assert torch.autograd.gradcheck(attention, (x,))
+    attention(x).square().sum().backward()
+    assert all(parameter.grad.abs().sum() > 0 for parameter in attention.parameters())
+
+
+# the class around it
+
+
+def test_parameters_are_drawn_in_order():
+    torch.manual_seed(5)
+    v1 = SelfAttention_v1(D_IN, D_OUT)
+    torch.manual_seed(5)
+    for matrix in (v1.W_query, v1.W_key, v1.W_value):
+        assert torch.equal(matrix, torch.rand(D_IN, D_OUT))
+    torch.manual_seed(5)
+    v2 = SelfAttention_v2(D_IN, D_OUT, qkv_bias=True)
+    torch.manual_seed(5)
+    for layer in (v2.W_query, v2.W_key, v2.W_value):
+        fresh = torch.nn.Linear(D_IN, D_OUT)
+        assert torch.equal(layer.weight, fresh.weight)
+        assert torch.equal(layer.bias, fresh.bias)
+
+
+@both
+def test_sizes_are_attributes(attention_class):
+    attention = attention_class(D_IN, D_OUT)
+    assert (attention.d_in, attention.d_out, attention.head_dim) == (D_IN, D_OUT, D_OUT)
+    assert (attention.num_heads, attention.context_length) == (1, None)
+    assert sum(p.numel() for p in attention.parameters()) == 3 * D_IN * D_OUT
+
+
+@both
+def test_forward_leaves_no_trace(attention_class):
+    attention, x = make(attention_class), make_input(T, D_IN)
+    before, untouched = copy.deepcopy(vars(attention)), x.clone()
+    attention(x)
+    assert vars(attention).keys() == before.keys()
+    assert torch.equal(x, untouched)
+
+
+@pytest.mark.parametrize("options", [{}, {"qkv_bias": True}])
+def test_state_dict_round_trip(options):
+    for attention_class in CLASSES[bool(options) :]:
+        attention, x = make(attention_class, **options), make_input(T, D_IN)
+        other = attention_class(D_IN, D_OUT, **options).double()
+        assert not torch.equal(attention(x), other(x))
+        other.load_state_dict(attention.state_dict())
+        assert torch.equal(attention(x), other(x))
+    assert list(SelfAttention_v1(3, 2).state_dict()) == ["W_query", "W_key", "W_value"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.bfloat16, 0.05), (torch.float16, 0.01)]
+)
+@both
+def test_other_number_formats(attention_class, dtype, tolerance):
+    exact, x = make(attention_class), make_input(B, T, D_IN)
+    output = copy.deepcopy(exact).to(dtype)(x.to(dtype))
+    assert output.dtype == dtype
+    torch.testing.assert_close(output.double(), exact(x), atol=10 * tolerance, rtol=tolerance)
+
+
+@both
+def test_follows_its_device(attention_class):
+    attention = make(attention_class).to("meta")
+    assert attention(make_input(B, T, D_IN).to("meta")).device.type == "meta"
+
+
+@both
+def test_compiles(attention_class):
+    attention, x = make(attention_class), make_input(B, T, D_IN)
+    compiled = torch.compile(attention, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(x), attention(x))
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "message"),
+    [
+        ([[1.0]], TypeError, "x must be a torch.Tensor, got list"),
+        (torch.zeros(D_IN), ValueError, r"\(T, d_in\) or \(B, T, d_in\), got 1 dimension"),
+        (torch.zeros(1, 2, 3, D_IN), ValueError, "got 4 dimension"),
+        (torch.zeros(T, D_OUT), ValueError, "last dimension of x must be d_in=7, got 11"),
+        (torch.zeros(0, D_IN), ValueError, "x must not be empty"),
+        (torch.zeros(T, D_IN).long(), ValueError, "x must be a floating-point tensor"),
+    ],
+)
+@both
+def test_refuses_what_it_cannot_read(attention_class, x, error, message):
+    attention = attention_class(D_IN, D_OUT)
+    with pytest.raises(error, match=message):
+        attention(x)
+    with pytest.raises(error, match=message):
+        attention.attention_weights(x)
+
+
+@both
+def test_refuses_bad_sizes(attention_class):
+    with pytest.raises(ValueError, match="d_in must be at least 1, got 0"):
+        attention_class(0, 2)
+    with pytest.raises(ValueError, match="d_out must be at least 1, got -2"):
+        attention_class(3, -2)
+    with pytest.raises(TypeError, match=r"d_out must be an integer, got 2\.0"):
+        attention_class(3, 2.0)
+
+
+def test_refuses_a_bias_that_is_no_flag():
+    with pytest.raises(TypeError, match="qkv_bias must be True or False, got 1"):
+        SelfAttention_v2(3, 2, qkv_bias=1)
+
+
+# the exercise whose answer is a module
+
+
+def test_carrying_weights_is_judged_by_the_parameters():
+    exercise = exercises.CARRY_WEIGHTS
+
+    def fresh(v2):
+        return SelfAttention_v1(v2.d_in, v2.d_out)
+
+    def in_place(v2):
+        with torch.no_grad():
+            v2.W_query.weight.zero_()
+        return exercise.solution(v2)
+
+    assert exercise.verdict(exercise.solution) == "correct."
+    assert "not what was expected" in exercise.verdict(fresh)
+    assert "not what was expected" in exercise.verdict(lambda v2: v2)
+    assert exercise.verdict(in_place) != "correct."
+    assert exercise.verdict(exercise.solution) == "correct."  # in_place has spoilt nothing
