@@ -43,7 +43,7 @@ CLASSES: dict[str, type[nn.Module]] = {
     SPLIT: MultiHeadAttention,
     FUSED: FusedMultiHeadAttention,
 }
-MOST_HEADS = 12
+MOST_HEADS = 24
 
 
 def head_options(settings: Settings) -> list[int]:

@@ -151,6 +151,7 @@ class Explorer(widgets.VBox):
         )
         # so that a page's own style, or a test, can find an explorer and its controls
         self.add_class("c3-explorer")
+        self.view.add_class("c3-view")
         for name, widget in self.controls.items():
             widget.add_class(f"c3-control-{name}")
         self._quiet = False

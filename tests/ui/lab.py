@@ -92,7 +92,11 @@ def serve(folder: Path, state: Path) -> Iterator[Server]:
         yield server
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        try:
+            process.wait(timeout=30)
+        except subprocess.TimeoutExpired:  # it waits for its kernels on a slow machine
+            process.kill()
+            process.wait()
 
 
 def _wait_for(server: Server, process: subprocess.Popen, log: Path) -> None:
