@@ -33,7 +33,7 @@ LAB_FLAGS += --allow-root
 endif
 LAB_ARGS ?=
 
-NBVAL := -p tests.regression.tolerance -p no:doctest --nbval --nbval-current-env --nbval-cell-timeout=600
+NBVAL := -p tests.regression.tolerance --nbval --nbval-current-env --nbval-cell-timeout=600
 
 .PHONY: help setup lab test test-python test-notebooks test-ui bench-ui regen lint format clean
 

@@ -23,7 +23,7 @@ def pytest_run(*arguments: str | Path) -> subprocess.CompletedProcess:
 
 def nbval(path: Path) -> subprocess.CompletedProcess:
     """Run the notebook as ``make test`` does."""
-    plugins = ("-p", "tests.regression.tolerance", "-p", "no:doctest")
+    plugins = ("-p", "tests.regression.tolerance")
     return pytest_run(*plugins, "--nbval", "--nbval-current-env", path)
 
 

@@ -1,0 +1,136 @@
+"""The explorer of ``07_fused_multihead``: where the split of d_out into heads falls."""
+
+from typing import Any
+
+import torch
+
+from chapter3_helpers.explorers.inputs import seeded
+from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Steps, Switch
+from chapter3_helpers.fused_multihead import MultiHeadAttention
+from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.sentence import TOKENS, example_inputs
+from chapter3_helpers.softmax import softmax
+
+SHARPEN = 5  # larger inputs make the heads' preferences visible
+
+CONTROLS = (
+    Slider("d_out", "d_out (total)", 12, "Numbers that all heads share", low=1, high=16),
+    Steps(
+        "num_heads",
+        "heads",
+        3,
+        "How many heads share d_out; its divisors",
+        options=lambda settings: [
+            heads for heads in range(1, settings["d_out"] + 1) if settings["d_out"] % heads == 0
+        ],
+    ),
+    Slider("seed", "seed", 123, "Another seed draws other weight matrices", low=0, high=999),
+    Switch("transpose", "with transpose", True, "Without it, a head gets parts of several tokens"),
+)
+
+
+def fused_multihead_state(settings: Settings) -> dict[str, torch.Tensor]:
+    """Return the queries (6, d_out), which head owns each number, and the weights (H, 6, 6)."""
+    d_out, num_heads = settings["d_out"], settings["num_heads"]
+    with seeded(settings["seed"]):
+        attention = MultiHeadAttention(3, d_out, 6, 0.0, num_heads)
+    x = SHARPEN * example_inputs()
+    head_dim = d_out // num_heads
+    owners = torch.arange(num_heads).reshape(num_heads, 1, 1).expand(num_heads, 6, head_dim)
+    with torch.no_grad():
+        queries, keys = attention.W_query(x), attention.W_key(x)
+        if settings["transpose"]:
+            weights = attention.attention_weights(x)
+            owners = owners.transpose(0, 1).reshape(6, d_out)
+        else:  # the fault that the notebook warns of: view without transpose
+            q, k = (part.reshape(num_heads, 6, head_dim) for part in (queries, keys))
+            scores = (q @ k.transpose(-2, -1)).masked_fill(causal_mask(6), -torch.inf)
+            weights = softmax(scores / head_dim**0.5, dim=-1)
+            owners = owners.reshape(6, d_out)
+    return {"queries": queries, "owners": owners, "weights": weights}
+
+
+def fused_multihead_panels(settings: Settings) -> list[Panel]:
+    """Return the queries with the cuts between heads, and every head's weights."""
+    state = fused_multihead_state(settings)
+    d_out, num_heads = settings["d_out"], settings["num_heads"]
+    columns = [str(column) for column in range(d_out)]
+    facts = {
+        "projection": f"(6, {d_out})",
+        "after the split": f"({num_heads}, 6, {d_out // num_heads})",
+        "scores are divided by": f"sqrt({d_out // num_heads}) = {(d_out // num_heads) ** 0.5:.4f}",
+    }
+    scale = max(num_heads - 1, 1)
+    return [
+        Note(_note(settings)),
+        Matrix(
+            "queries: the projection of every token",
+            state["queries"],
+            TOKENS,
+            columns,
+            signed=True,
+            corner="token ↓  number →",
+        ),
+        Matrix(
+            "which head gets each number (shade: head / last head)",
+            state["owners"] / scale,
+            TOKENS,
+            columns,
+            corner="token ↓  number →",
+        ),
+        Heads("attention weights of every head", state["weights"], causal_mask(6)),
+        Facts(facts, "shapes"),
+    ]
+
+
+def _note(settings: Settings) -> str:
+    d_out, num_heads = settings["d_out"], settings["num_heads"]
+    if num_heads == 1:
+        return "One head owns everything; with or without transpose, nothing is dealt out."
+    if settings["transpose"]:
+        return f"Every head owns {d_out // num_heads} of the {d_out} columns, for all six tokens."
+    return "Without the transpose a head owns rows: it compares parts of few tokens, and is wrong."
+
+
+def fused_multihead_code(settings: Settings) -> str:
+    """Return the lines of Python that compute the same weights."""
+    d_out, num_heads = settings["d_out"], settings["num_heads"]
+    lines = [
+        "import torch",
+        "from chapter3_helpers.fused_multihead import MultiHeadAttention",
+        "from chapter3_helpers.sentence import example_inputs",
+        "",
+        f"x = {SHARPEN} * example_inputs()",
+        f"torch.manual_seed({settings['seed']})",
+        f"attention = MultiHeadAttention(3, {d_out}, 6, 0.0, {num_heads})",
+    ]
+    if settings["transpose"]:
+        return "\n".join([*lines, "weights = attention.attention_weights(x).detach()"])
+    shape = f"{num_heads}, 6, {d_out // num_heads}"
+    return "\n".join(
+        [
+            *lines,
+            f"q, k = attention.W_query(x).view({shape}), attention.W_key(x).view({shape})",
+            "hidden = torch.ones(6, 6).triu(1).bool()",
+            "scores = (q @ k.transpose(-2, -1)).masked_fill(hidden, -torch.inf)",
+            f"weights = torch.softmax(scores / {d_out // num_heads}**0.5, dim=-1).detach()",
+        ]
+    )
+
+
+def fused_multihead_explorer(**settings: Any) -> Explorer:
+    """Explore where the split into heads falls; taught in ``07_fused_multihead``.
+
+    Args:
+        settings: where to start: ``d_out``, ``num_heads``, ``seed``, ``transpose``.
+
+    Returns:
+        A widget, to be the last line of a cell in JupyterLab.
+
+    Raises:
+        ValueError: there is no such setting.
+    """
+    explorer = Explorer("split into heads", CONTROLS, fused_multihead_panels, fused_multihead_code)
+    explorer.set(**settings)
+    return explorer

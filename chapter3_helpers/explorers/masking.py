@@ -1,0 +1,118 @@
+"""The explorer of ``04_masking``: a sentence is read, and the matrix grows row by row."""
+
+from typing import Any
+
+import torch
+
+from chapter3_helpers.explorers.inputs import SENTENCE, read_sentence, seeded, sentence_code
+from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Slider, Steps
+from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
+from chapter3_helpers.softmax import softmax
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
+
+FIRST, SECOND = "-inf, then softmax", "softmax, zero, renormalise"
+
+
+def _read_options(settings: Settings) -> list[int]:
+    try:
+        return list(range(1, len(read_sentence(settings["text"])[0]) + 1))
+    except ValueError:  # the explorer says what is wrong with the sentence
+        return [1]
+
+
+CONTROLS = (
+    SENTENCE,
+    Steps(
+        "tokens_read", "tokens read", 4, "How far the sentence has been read", options=_read_options
+    ),
+    Pick("way", "the mask by", FIRST, "Two ways to the same weights", options=(FIRST, SECOND)),
+    Slider("seed", "seed", 789, "Another seed draws other weight matrices", low=0, high=999),
+)
+
+
+def masking_state(settings: Settings) -> dict[str, Any]:
+    """Return tokens, scores and weights (T, T) of what was read, and the weights of it all."""
+    tokens, x = read_sentence(settings["text"])
+    read = settings["tokens_read"]
+    with seeded(settings["seed"]):
+        attention = SelfAttention_v2(3, 2)
+    with torch.no_grad():
+        scores = attention.W_query(x) @ attention.W_key(x).T / 2**0.5  # (T, T)
+    return {
+        "tokens": tokens[:read],
+        "scores": mask_scores(scores[:read, :read]),
+        "weights": _mask(scores[:read, :read], settings["way"]),
+        "whole": _mask(scores, settings["way"]),
+    }
+
+
+def _mask(scores: torch.Tensor, way: str) -> torch.Tensor:
+    if way == FIRST:
+        return softmax(mask_scores(scores), dim=-1)
+    return mask_then_renormalise(softmax(scores, dim=-1))
+
+
+def masking_panels(settings: Settings) -> list[Panel]:
+    """Return masked scores and weights of what was read, the newest row marked."""
+    state = masking_state(settings)
+    tokens, weights = state["tokens"], state["weights"]
+    read, length = len(tokens), len(state["whole"])
+    change = (weights - state["whole"][:read, :read]).abs().max().item()
+    note = (
+        f"{read} of {length} tokens read. What stands in these {read} rows is what the whole "
+        f"sentence gives them: the largest difference is {change:.1e}."
+    )
+    facts = {
+        "visible cells": f"{read * (read + 1) // 2} of {read * read}",
+        "row sums": " ".join(f"{total:.4f}" for total in weights.sum(dim=-1).tolist()),
+    }
+    hidden = causal_mask(read)
+    return [
+        Note(note),
+        Matrix("masked scores, scaled", state["scores"], tokens, signed=True, picked=read - 1),
+        Matrix("attention weights", weights, tokens, hidden=hidden, picked=read - 1),
+        Facts(facts, "the triangle"),
+    ]
+
+
+def masking_code(settings: Settings) -> str:
+    """Return the lines of Python that compute the same weights."""
+    imported, sentence = sentence_code(settings["text"])
+    if settings["way"] == FIRST:
+        name, last = "mask_scores", "weights = torch.softmax(mask_scores(scores), dim=-1)"
+    else:
+        name = "mask_then_renormalise"
+        last = "weights = mask_then_renormalise(torch.softmax(scores, dim=-1))"
+    return "\n".join(
+        [
+            "import torch",
+            f"from chapter3_helpers.masking import {name}",
+            imported,
+            "from chapter3_helpers.trainable_qkv import SelfAttention_v2",
+            "",
+            sentence,
+            f"x = x[:{settings['tokens_read']}]",
+            f"torch.manual_seed({settings['seed']})",
+            "attention = SelfAttention_v2(3, 2)",
+            "scores = (attention.W_query(x) @ attention.W_key(x).T / 2**0.5).detach()",
+            last,
+        ]
+    )
+
+
+def masking_explorer(**settings: Any) -> Explorer:
+    """Explore the causal mask growing row by row; taught in ``04_masking``.
+
+    Args:
+        settings: where to start: ``text``, ``tokens_read``, ``way``, ``seed``.
+
+    Returns:
+        A widget, to be the last line of a cell in JupyterLab.
+
+    Raises:
+        ValueError: there is no such setting.
+    """
+    explorer = Explorer("causal mask", CONTROLS, masking_panels, masking_code)
+    explorer.set(**settings)
+    return explorer

@@ -1,0 +1,110 @@
+"""The explorer of ``02_softmax``: temperature, and one very large score."""
+
+from typing import Any
+
+import torch
+
+from chapter3_helpers.dot_products import attention_scores
+from chapter3_helpers.explorers.panels import Bars, Facts, Note, Panel
+from chapter3_helpers.explorers.widget import Explorer, Settings, Steps
+from chapter3_helpers.sentence import TOKENS, example_inputs
+from chapter3_helpers.softmax import softmax, softmax_naive
+
+TEMPERATURES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
+RAISED_TO = (*range(-10, 11), 20, 50, 80, 88, 89, 100, 200, 500, 1000)
+
+CONTROLS = (
+    Steps(
+        "temperature",
+        "temperature",
+        1.0,
+        "Every score is divided by it before softmax",
+        options=lambda settings: TEMPERATURES,
+    ),
+    Steps(
+        "token",
+        "raise the score of",
+        TOKENS.index("step"),
+        "Which token gets another score",
+        options=lambda settings: [(token, i) for i, token in enumerate(TOKENS)],
+    ),
+    Steps(
+        "score",
+        "to",
+        4,
+        "The score that this token gets; beyond 88 times the temperature the formula overflows",
+        options=lambda settings: RAISED_TO,
+    ),
+)
+
+
+def softmax_state(settings: Settings) -> dict[str, torch.Tensor]:
+    """Return the scores of ``journey`` with one of them changed, and their weights, (6,) each."""
+    scores = attention_scores(example_inputs())[1]
+    scores[settings["token"]] = float(settings["score"])
+    scores = scores / settings["temperature"]
+    return {"scores": scores, "naive": softmax_naive(scores), "weights": softmax(scores)}
+
+
+def softmax_panels(settings: Settings) -> list[Panel]:
+    """Return the weights, what the plain formula makes of them, and what to watch."""
+    state = softmax_state(settings)
+    weights, naive = state["weights"], state["naive"]
+    facts = {
+        "scores / temperature": " ".join(f"{score:.4f}" for score in state["scores"].tolist()),
+        "largest exponential": f"{state['scores'].max().exp().item():.4g}",
+        "plain formula": " ".join(f"{weight:.4f}" for weight in naive.tolist()),
+        "maximum subtracted": " ".join(f"{weight:.4f}" for weight in weights.tolist()),
+        "sum": f"{weights.sum().item():.4f}",
+    }
+    return [
+        Note(_note(weights, naive)),
+        Bars("what “journey” attends to", TOKENS, weights),
+        Facts(facts, "the numbers"),
+    ]
+
+
+def _note(weights: torch.Tensor, naive: torch.Tensor) -> str:
+    if not torch.isfinite(naive).all():
+        return (
+            "The largest exponential is beyond float32, so the plain formula gives nan; with the "
+            "maximum subtracted the weights are as they should be."
+        )
+    largest = TOKENS[int(weights.argmax())]
+    if weights.max() > 0.99:
+        return f"“{largest}” takes nearly everything: softmax is close to a plain argmax here."
+    if weights.max() - weights.min() < 0.02:
+        return "All weights are nearly 1/6: softmax is close to a plain mean here."
+    return f"“{largest}” gets the largest share, {weights.max():.4f}; the others keep the rest."
+
+
+def softmax_code(settings: Settings) -> str:
+    """Return the lines of Python that compute the same weights."""
+    return "\n".join(
+        [
+            "from chapter3_helpers.dot_products import attention_scores",
+            "from chapter3_helpers.sentence import example_inputs",
+            "from chapter3_helpers.softmax import softmax",
+            "",
+            "scores = attention_scores(example_inputs())[1]",
+            f"scores[{settings['token']}] = {settings['score']}",
+            f"weights = softmax(scores / {settings['temperature']:g})",
+        ]
+    )
+
+
+def softmax_explorer(**settings: Any) -> Explorer:
+    """Explore temperature and one very large score; taught in ``02_softmax``.
+
+    Args:
+        settings: where to start: ``temperature``, ``token`` (its index), ``score``.
+
+    Returns:
+        A widget, to be the last line of a cell in JupyterLab.
+
+    Raises:
+        ValueError: there is no such setting.
+    """
+    explorer = Explorer("softmax", CONTROLS, softmax_panels, softmax_code)
+    explorer.set(**settings)
+    return explorer

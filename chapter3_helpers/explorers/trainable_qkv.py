@@ -1,0 +1,123 @@
+"""The explorer of ``03_trainable_qkv``: how d_k saturates softmax, and what scaling does."""
+
+from typing import Any
+
+import torch
+
+from chapter3_helpers.explorers.inputs import seeded
+from chapter3_helpers.explorers.panels import Curves, Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Steps
+from chapter3_helpers.sentence import TOKENS
+from chapter3_helpers.softmax import softmax
+
+WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+CONTROLS = (
+    Steps(
+        "d_k",
+        "d_k",
+        64,
+        "Numbers in a query and a key",
+        options=lambda settings: WIDTHS,
+    ),
+    Slider("seed", "seed", 123, "Another seed draws other queries and keys", low=0, high=999),
+)
+
+
+def trainable_qkv_state(settings: Settings) -> dict[str, torch.Tensor]:
+    """Return the weights (6, 6) without and with scaling, and the gradients that reach the scores.
+
+    The gradient is that of the sum of squared weights; its size is the mean of its absolute
+    values.
+    """
+    d_k = settings["d_k"]
+    with seeded(settings["seed"]):
+        scores = torch.randn(6, d_k) @ torch.randn(6, d_k).T
+    state = {}
+    for name, divisor in (("unscaled", 1.0), ("scaled", d_k**0.5)):
+        used = (scores / divisor).requires_grad_()
+        with torch.enable_grad():
+            weights = softmax(used, dim=-1)
+            (gradient,) = torch.autograd.grad(weights.square().sum(), used)
+        state[name], state[f"{name}_gradient"] = weights.detach(), gradient.abs().mean()
+    return state
+
+
+def trainable_qkv_panels(settings: Settings) -> list[Panel]:
+    """Return both weight matrices, and the gradients at every d_k for this seed."""
+    states = [trainable_qkv_state({**settings, "d_k": d_k}) for d_k in WIDTHS]
+    state = states[WIDTHS.index(settings["d_k"])]
+    facts = {
+        "largest weight per row, unscaled": _mean_largest(state["unscaled"]),
+        "largest weight per row, scaled": _mean_largest(state["scaled"]),
+        "gradient, unscaled": f"{state['unscaled_gradient'].item():.6f}",
+        "gradient, scaled": f"{state['scaled_gradient'].item():.6f}",
+    }
+    curves = {
+        "without scaling": [s["unscaled_gradient"].item() for s in states],
+        "divided by sqrt(d_k)": [s["scaled_gradient"].item() for s in states],
+    }
+    return [
+        Note(_note(settings["d_k"], state)),
+        Matrix("without scaling", state["unscaled"], TOKENS),
+        Matrix("divided by sqrt(d_k)", state["scaled"], TOKENS),
+        Curves(
+            "gradient that reaches the scores, for this seed",
+            "d_k",
+            "mean size of the gradient",
+            WIDTHS,
+            curves,
+            mark=settings["d_k"],
+            log="x",
+        ),
+        Facts(facts, "means over the six rows"),
+    ]
+
+
+def _mean_largest(weights: torch.Tensor) -> str:
+    return f"{weights.amax(dim=-1).mean().item():.4f}"
+
+
+def _note(d_k: int, state: dict[str, torch.Tensor]) -> str:
+    unscaled, scaled = state["unscaled_gradient"].item(), state["scaled_gradient"].item()
+    if d_k == 1:
+        return "At d_k = 1 both are the same: the divisor is 1."
+    if unscaled < scaled:
+        return (
+            f"Without scaling, {scaled / max(unscaled, 1e-30):.3g} times less gradient reaches "
+            "the scores: most rows have decided for one key."
+        )
+    return "At this d_k and seed the unscaled scores still pass on as much gradient as the scaled."
+
+
+def trainable_qkv_code(settings: Settings) -> str:
+    """Return the lines of Python that compute the same weights."""
+    d_k = settings["d_k"]
+    return "\n".join(
+        [
+            "import torch",
+            "from chapter3_helpers.softmax import softmax",
+            "",
+            f"torch.manual_seed({settings['seed']})",
+            f"scores = torch.randn(6, {d_k}) @ torch.randn(6, {d_k}).T",
+            "unscaled = softmax(scores, dim=-1)",
+            f"scaled = softmax(scores / {d_k}**0.5, dim=-1)",
+        ]
+    )
+
+
+def trainable_qkv_explorer(**settings: Any) -> Explorer:
+    """Explore saturation against d_k, with and without scaling; taught in ``03_trainable_qkv``.
+
+    Args:
+        settings: where to start: ``d_k``, ``seed``.
+
+    Returns:
+        A widget, to be the last line of a cell in JupyterLab.
+
+    Raises:
+        ValueError: there is no such setting.
+    """
+    explorer = Explorer("scaling", CONTROLS, trainable_qkv_panels, trainable_qkv_code)
+    explorer.set(**settings)
+    return explorer
