@@ -69,12 +69,12 @@ bench-ui: setup  ## measure how soon a key press reaches the screen, against ipy
 
 regen: setup  ## run every notebook and store what it prints; then read `git diff`
 	python -m tests.regression.regenerate $(NOTEBOOKS)
-	nbstripout --keep-output --keep-count --extra-keys "metadata.widgets cell.metadata.execution" --verify $(NOTEBOOKS)
+	nbstripout --keep-output --keep-count --keep-id --extra-keys "metadata.widgets cell.metadata.execution" --verify $(NOTEBOOKS)
 
 lint: setup  ## check style of code and notebooks
 	ruff check .
 	ruff format --check .
-	nbstripout --keep-output --keep-count --extra-keys "metadata.widgets cell.metadata.execution" --verify $(NOTEBOOKS)
+	nbstripout --keep-output --keep-count --keep-id --extra-keys "metadata.widgets cell.metadata.execution" --verify $(NOTEBOOKS)
 
 format: setup  ## put code and notebooks into shape
 	ruff check --fix .

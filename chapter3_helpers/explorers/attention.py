@@ -217,7 +217,7 @@ def attention_code(settings: Settings) -> str:
     imports, lines = [sentence_import], [sentence]
     if mechanism == SIMPLE:
         imports.append("from chapter3_helpers.dot_products import simple_self_attention")
-        lines.append("context, weights = simple_self_attention(x)")
+        lines.append("_, weights = simple_self_attention(x)")
     else:
         kind = CLASSES[mechanism]
         arguments: list[Any] = [3, settings["d_out"]]

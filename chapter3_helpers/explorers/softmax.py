@@ -88,7 +88,8 @@ def softmax_code(settings: Settings) -> str:
             "",
             "scores = attention_scores(example_inputs())[1]",
             f"scores[{settings['token']}] = {settings['score']}",
-            f"weights = softmax(scores / {settings['temperature']:g})",
+            f"scores = scores / {settings['temperature']:g}",
+            "weights = softmax(scores)",
         ]
     )
 

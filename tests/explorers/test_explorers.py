@@ -1,13 +1,16 @@
 """Every explorer survives whatever its controls can be moved to."""
 
 import gc
+import importlib
 import os
 import pkgutil
 import random
 from functools import cache
 
+import numpy as np
 import psutil
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ipywidgets.widgets import widget as widget_registry
@@ -60,6 +63,30 @@ def move(subject: Explorer, control, data) -> None:
         widget.value = data.draw(values(control), label=control.name)
 
 
+def check_code(topic: str, settings: dict) -> None:
+    """The lines of the Python button give the numbers that are shown."""
+    module = importlib.import_module(f"chapter3_helpers.explorers.{topic}")
+    try:
+        state = getattr(module, f"{topic}_state")(settings)
+    except ValueError:  # a sentence is shown in place of numbers
+        return
+    state = state if isinstance(state, dict) else vars(state)
+    space: dict = {}
+    with torch.random.fork_rng(devices=[]):
+        exec(explorer(topic).code(settings), space)
+    names = [name for name in state if name in space]
+    assert names, f"the code of {topic} defines none of {list(state)}"
+    for name in names:
+        found, shown = space[name], state[name]
+        if isinstance(shown, torch.Tensor):
+            found = found.detach().reshape(shown.shape)
+            torch.testing.assert_close(found, shown, rtol=1e-4, atol=1e-5, equal_nan=True)
+        elif isinstance(shown, np.ndarray):
+            np.testing.assert_allclose(found, shown, rtol=1e-4, atol=1e-5)
+        elif isinstance(shown, str | int | float | tuple | list):
+            assert found == shown
+
+
 @pytest.mark.parametrize("topic", TOPICS)
 def test_random_walks_over_all_controls(topic):
     """At least 1,000 settings: no exception, panels or a sentence, nothing left open."""
@@ -81,6 +108,7 @@ def test_random_walks_over_all_controls(topic):
                 control.enabled(subject.settings) in (True, False) for control in subject.spec
             )
             seen += 1
+        check_code(topic, subject.settings)
 
     walk()
     assert seen >= 1000

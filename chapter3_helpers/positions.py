@@ -1,0 +1,260 @@
+"""How does attention learn about order? Learned, linear and rotary positions.
+
+Attention by itself compares a set of tokens. Three remedies, each at another place: a vector added
+to every token (``LearnedPositions``), a penalty added to every score (``linear_bias``,
+``alibi_bias``), a rotation of queries and keys (``apply_rotary``).
+
+Source: lecture notes on self-attention, section 2; the worked walk through rotary positions.
+Taught in ``08_positions``.
+"""
+
+import torch
+from torch import nn
+
+from chapter3_helpers.masking import mask_scores
+from chapter3_helpers.validation import (
+    check_flag,
+    check_number,
+    check_size,
+    check_sizes,
+    check_tensor,
+)
+
+
+class LearnedPositions(nn.Module):
+    """Add to every token a learned vector that belongs to its position.
+
+    ::
+
+        x (T, d) + weight[:T] (T, d) --> (T, d), which goes into attention in the place of x
+
+    The vectors start small, with a standard deviation of 0.02 as in GPT-2.
+
+    Args:
+        max_length: the most tokens it will read at once; position ``max_length`` has no vector.
+        d: numbers per token.
+
+    Raises:
+        TypeError, ValueError: a size is not an integer of at least 1.
+
+    >>> _ = torch.manual_seed(123)
+    >>> positions = LearnedPositions(max_length=6, d=4)
+    >>> bool((positions(torch.zeros(5, 4)) == positions.weight[:5]).all())
+    True
+
+    Source: lecture notes, section 2; used by BERT and GPT-2. Taught in ``08_positions``.
+    """
+
+    def __init__(self, max_length: int, d: int):
+        super().__init__()
+        check_sizes(max_length=max_length, d=d)
+        self.max_length, self.d = max_length, d
+        self.weight = nn.Parameter(0.02 * torch.randn(max_length, d))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map tokens (..., T, d) to tokens (..., T, d) that know their position."""
+        check_tensor("x", x, dims=(2, 3), form="(T, d) or (B, T, d)")
+        num_tokens, d = x.shape[-2:]
+        if d != self.d:
+            raise ValueError(f"the last dimension of x must be d={self.d}, got {d}")
+        if num_tokens > self.max_length:
+            raise ValueError(
+                f"x must hold at most max_length={self.max_length} tokens, got {num_tokens}"
+            )
+        return x + self.weight[:num_tokens]
+
+
+def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
+    """Penalise every score by the distance between query and key.
+
+    Args:
+        T: the number of tokens.
+        causal: False lets every token see both ways: distance, but not direction, is known.
+            True puts -inf at every key after the query, so that softmax gives it weight 0.
+
+    Returns:
+        Tensor (T, T) to add to scores that are already divided by sqrt(D). Row i is
+        [-i, ..., -1, 0, -1, ..., -(n - i)], where n = T - 1 is the last position, and with
+        ``causal`` [-i, ..., -1, 0, -inf, ..., -inf].
+
+    Raises:
+        TypeError, ValueError: ``T`` is not an integer of at least 1, or ``causal`` no bool.
+
+    >>> linear_bias(3)
+    tensor([[ 0., -1., -2.],
+            [-1.,  0., -1.],
+            [-2., -1.,  0.]])
+    >>> linear_bias(3, causal=True)
+    tensor([[ 0., -inf, -inf],
+            [-1.,  0., -inf],
+            [-2., -1.,  0.]])
+
+    Source: lecture notes, section 2. Taught in ``08_positions``.
+    """
+    check_size("T", T)
+    check_flag("causal", causal)
+    positions = torch.arange(T)
+    distances = (positions[:, None] - positions).abs()  # (T, 1) - (T,) -> (T, T)
+    bias = (-distances).to(torch.get_default_dtype())
+    return mask_scores(bias) if causal else bias
+
+
+def alibi_slopes(num_heads: int) -> torch.Tensor:
+    """Choose how steeply each head's penalty grows with the distance.
+
+    For a power of two the slopes are 2^(-8/H), 2^(-16/H), ..., 2^(-8): from a head that looks
+    close by to one that looks far. For any other number the P heads of the largest power of two
+    below it keep their slopes, and the rest take every second slope of 2P heads, from the first
+    on: those whose exponents lie midway between the P.
+
+    Args:
+        num_heads: the number of heads H.
+
+    Returns:
+        Tensor (H,) of positive slopes.
+
+    Raises:
+        TypeError, ValueError: ``num_heads`` is not an integer of at least 1.
+
+    >>> alibi_slopes(4)
+    tensor([0.2500, 0.0625, 0.0156, 0.0039])
+    >>> alibi_slopes(6)
+    tensor([0.2500, 0.0625, 0.0156, 0.0039, 0.5000, 0.1250])
+
+    Source: Press, Smith and Lewis, "Train Short, Test Long" (2021). Taught in ``08_positions``.
+    """
+    check_size("num_heads", num_heads)
+    power = 2 ** (num_heads.bit_length() - 1)  # the largest power of two up to num_heads
+    exponents = [8 * (head + 1) / power for head in range(power)]
+    exponents += [8 * (2 * extra + 1) / (2 * power) for extra in range(num_heads - power)]
+    return torch.tensor([2.0**-exponent for exponent in exponents])
+
+
+def alibi_bias(num_heads: int, T: int) -> torch.Tensor:
+    """Penalise the scores of every head by the distance times the head's own slope.
+
+    New against ``linear_bias``: one slope a head. It looks both ways; the published models hide
+    the future, which ``mask_scores(scores + alibi_bias(H, T))`` does.
+
+    Args:
+        num_heads: the number of heads H.
+        T: the number of tokens.
+
+    Returns:
+        Tensor (H, T, T) to add to scores (..., H, T, T) that are already divided by sqrt(D).
+
+    Raises:
+        TypeError, ValueError: a size is not an integer of at least 1.
+
+    >>> alibi_bias(num_heads=2, T=3)[0]
+    tensor([[ 0.0000, -0.0625, -0.1250],
+            [-0.0625,  0.0000, -0.0625],
+            [-0.1250, -0.0625,  0.0000]])
+
+    Source: Press, Smith and Lewis, "Train Short, Test Long" (2021). Taught in ``08_positions``.
+    """
+    check_sizes(num_heads=num_heads, T=T)
+    return alibi_slopes(num_heads)[:, None, None] * linear_bias(T)  # (H, 1, 1) * (T, T)
+
+
+def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -> torch.Tensor:
+    """Compute by which complex number each pair of a query or key is turned at each position.
+
+    Pair k of position m is turned by the angle m * theta^(-2k / head_dim): the first pair by one
+    radian a position, the last far more slowly.
+
+    Angles are computed in float64 whatever is returned: in float32 the angle of a far position
+    would lose its decimals. Nothing is cached.
+
+    Args:
+        head_dim: numbers per query and key, even.
+        max_length: the number of positions.
+        theta: the base; the larger, the slower the later pairs turn.
+
+    Returns:
+        Complex tensor (max_length, head_dim // 2), every entry of absolute value 1: complex64, or
+        complex128 where torch's default dtype is float64.
+
+    Raises:
+        TypeError, ValueError: a size is not an integer of at least 1, ``head_dim`` is odd, or
+            ``theta`` no positive number.
+
+    >>> rotary_frequencies(head_dim=4, max_length=3).angle()
+    tensor([[0.0000, 0.0000],
+            [1.0000, 0.0100],
+            [2.0000, 0.0200]])
+
+    Source: Su et al., "RoFormer" (2021); the worked walk. Taught in ``08_positions``.
+    """
+    check_sizes(head_dim=head_dim, max_length=max_length)
+    if head_dim % 2:
+        raise ValueError(f"head_dim must be even, as numbers turn in pairs, got {head_dim}")
+    check_number("theta", theta)
+    if theta <= 0:
+        raise ValueError(f"theta must be above 0, got {theta}")
+    pairs = torch.arange(head_dim // 2, dtype=torch.float64)
+    speeds = theta ** (-2 * pairs / head_dim)  # (D/2,), in radians a position
+    angles = torch.arange(max_length, dtype=torch.float64)[:, None] * speeds  # (max_length, D/2)
+    double = torch.get_default_dtype() == torch.float64
+    return torch.polar(torch.ones_like(angles), angles).to(
+        torch.complex128 if double else torch.complex64
+    )
+
+
+def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
+    """Turn the queries or the keys by their position; never the values.
+
+    Neighbours form a pair: x[..., 2k] and x[..., 2k + 1] are the real and the imaginary part of
+    pair k. (Other code pairs x[..., k] with x[..., k + D/2]: the same idea with the columns in
+    another order, so weights trained for one have to be reordered for the other.)
+
+    A rotation keeps every norm, and the score of a turned query and a turned key depends on how
+    far apart the two are, not on where.
+
+    Args:
+        x: queries or keys (..., T, D), D even.
+        frequencies: from ``rotary_frequencies``, (T or more, D // 2); row 0 turns the first
+            token. For tokens that start at position s, pass ``frequencies[s : s + T]``.
+
+    Returns:
+        Tensor of the shape and dtype of ``x``; half precision is turned in float32.
+
+    Raises:
+        TypeError: an argument is no tensor.
+        ValueError: ``x`` is no floating-point tensor of two or more dimensions or has an odd last
+            one, or ``frequencies`` is not complex, on another device, or of a shape that does not
+            fit.
+
+    >>> x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])  # one token twice
+    >>> apply_rotary(x, rotary_frequencies(head_dim=2, max_length=2))  # the second: one radian on
+    tensor([[1.0000, 0.0000],
+            [0.5403, 0.8415]])
+
+    Source: Su et al., "RoFormer" (2021); the worked walk. Taught in ``08_positions``.
+    """
+    _check_rotary(x, frequencies)
+    numbers = x.to(torch.promote_types(x.dtype, torch.float32))
+    pairs = torch.complex(numbers[..., 0::2], numbers[..., 1::2])  # (..., T, D/2)
+    turned = pairs * frequencies[: x.shape[-2]].to(pairs.dtype)
+    return torch.view_as_real(turned).flatten(start_dim=-2).to(x.dtype)  # (..., T, D)
+
+
+def _check_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> None:
+    """Refuse what can't be turned."""
+    check_tensor("x", x, form="(..., T, D)")
+    T, D = x.shape[-2:]
+    if D % 2:
+        raise ValueError(f"the last dimension of x must be even, as numbers turn in pairs, got {D}")
+    if not isinstance(frequencies, torch.Tensor):
+        raise TypeError(f"frequencies must be a torch.Tensor, got {type(frequencies).__name__}")
+    if not frequencies.is_complex():
+        raise ValueError(f"frequencies must be a complex tensor, got {frequencies.dtype}")
+    if frequencies.dim() != 2 or frequencies.shape[1] != D // 2:
+        raise ValueError(
+            f"frequencies must have shape (T, {D // 2}) for x of last dimension {D}, "
+            f"got {tuple(frequencies.shape)}"
+        )
+    if frequencies.shape[0] < T:
+        raise ValueError(f"frequencies must hold at least T={T} rows, got {frequencies.shape[0]}")
+    if frequencies.device != x.device:
+        raise ValueError(f"frequencies must be on {x.device}, as x is, got {frequencies.device}")
