@@ -201,7 +201,7 @@ def attention_panels(settings: Settings) -> list[Panel]:
             [str(column) for column in range(state.context.shape[-1])],
             signed=True,
             picked=row,
-            corner="token ↓  number →",
+            corner=("token", "number"),
         ),
         Facts(facts, "shapes and sums"),
     ]

@@ -61,7 +61,6 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
         "after the split": f"({num_heads}, 6, {d_out // num_heads})",
         "scores are divided by": f"sqrt({d_out // num_heads}) = {(d_out // num_heads) ** 0.5:.4f}",
     }
-    scale = max(num_heads - 1, 1)
     return [
         Note(_note(settings)),
         Matrix(
@@ -70,14 +69,15 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
             TOKENS,
             columns,
             signed=True,
-            corner="token ↓  number →",
+            corner=("token", "number"),
         ),
         Matrix(
-            "which head gets each number (shade: head / last head)",
-            state["owners"] / scale,
+            "which head gets each number",
+            state["owners"] / max(num_heads - 1, 1),
             TOKENS,
             columns,
-            corner="token ↓  number →",
+            texts=[[str(head) for head in row] for row in state["owners"].tolist()],
+            corner=("token", "number"),
         ),
         Heads("attention weights of every head", state["weights"], causal_mask(6)),
         Facts(facts, "shapes"),

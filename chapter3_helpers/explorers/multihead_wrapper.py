@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from chapter3_helpers.described import KEY_LABEL
 from chapter3_helpers.explorers.inputs import (
     SENTENCE,
     read_sentence,
@@ -57,7 +58,7 @@ def multihead_wrapper_panels(settings: Settings) -> list[Panel]:
             of_row,
             names,
             tokens,
-            corner="head ↓  key (attended to) →",
+            corner=("head", KEY_LABEL),
         ),
         Matrix(
             "context vectors: heads side by side (head.number)",
@@ -66,7 +67,7 @@ def multihead_wrapper_panels(settings: Settings) -> list[Panel]:
             columns,
             signed=True,
             picked=row,
-            corner="token ↓  head.number →",
+            corner=("token", "head.number"),
         ),
         Facts(facts, "shape and cost"),
     ]

@@ -5,7 +5,7 @@ than with an image, since nothing has to be rendered, encoded and decoded. They 
 any zoom, take text of any script, follow the light or dark theme, and can be read aloud.
 
 Every panel keeps its numbers as attributes, so that a test can ask for them without any HTML;
-``html()`` escapes every text that came from a reader. Colours are classes (``c37`` is the weight
+``html()`` escapes every text that came from a reader. Colours are classes (``w37`` is the weight
 0.37), defined once by ``STYLE``, which keeps the message for 24 heads small.
 """
 
@@ -44,6 +44,7 @@ class Matrix(Panel):
         signed: weights on a scale from 0 to 1, or signed numbers centred at 0.
         picked: the row to be marked.
         corner: what rows and columns are.
+        texts: what to write in the cells in place of the numbers.
     """
 
     title: str
@@ -53,7 +54,8 @@ class Matrix(Panel):
     hidden: Any = None
     signed: bool = False
     picked: int | None = None
-    corner: str = f"{QUERY_LABEL} ↓  {KEY_LABEL} →"
+    corner: tuple[str, str] = (QUERY_LABEL, KEY_LABEL)
+    texts: Sequence[Sequence[str]] | None = None
 
     def html(self) -> str:
         values = to_array(self.values).astype(float)
@@ -63,18 +65,21 @@ class Matrix(Panel):
         write = values.shape[1] <= 16
         lines = [
             f'<div class="c3w"><table class="c3m"><caption>{escape(self.title)}</caption>',
-            f'<tr><th class="corner">{escape(self.corner)}</th>',
+            f'<tr><th class="corner">{escape(self.corner[1])} →<br>{escape(self.corner[0])} ↓</th>',
             *(f'<th scope="col">{escape(label)}</th>' for label in columns),
             "</tr>",
         ]
         for i, label in enumerate(self.rows):
             marked = ' class="picked"' if i == self.picked else ""
             lines.append(f'<tr{marked}><th scope="row">{escape(label)}</th>')
-            for value, colour in zip(values[i], classes[i], strict=True):
+            for j, colour in enumerate(classes[i]):
                 if colour == "h":
                     lines.append('<td class="h" aria-label="hidden"></td>')
+                elif self.texts is not None:
+                    lines.append(f"<td class={colour}>{escape(self.texts[i][j])}")
                 else:
-                    lines.append(f"<td class={colour}>{f'{value:.{decimals}f}' if write else ''}")
+                    number = f"{values[i, j]:.{decimals}f}" if write else ""
+                    lines.append(f"<td class={colour}>{number}")
             lines.append("</tr>")
         return "".join(lines) + "</table></div>"
 
@@ -275,7 +280,7 @@ def escape(text: str) -> str:
 
 
 def colour_classes(values: np.ndarray, hidden: Any = None, signed: bool = False) -> np.ndarray:
-    """Return the CSS class of every cell: ``c0`` to ``c100`` for weights, ``s0`` to ``s100`` for
+    """Return the CSS class of every cell: ``w0`` to ``w100`` for weights, ``s0`` to ``s100`` for
     signed numbers (``s50`` is zero), ``h`` for hidden ones."""
     hide = ~np.isfinite(values)
     if hidden is not None:
@@ -339,7 +344,7 @@ def _colour_rules(prefix: str, name: str) -> str:
     return "".join(rules)
 
 
-_WEIGHTS = np.array([f"c{level}" for level in range(LEVELS + 1)])
+_WEIGHTS = np.array([f"w{level}" for level in range(LEVELS + 1)])
 _SIGNED = np.array([f"s{level}" for level in range(LEVELS + 1)])
 
 STYLE = (
@@ -371,7 +376,7 @@ STYLE = (
     "font-variant-numeric:tabular-nums;max-width:44em;overflow-wrap:anywhere}"
     ".c3 .c3b .b{width:180px;padding:0;border-left:1px solid var(--jp-border-color1,#bbb)}"
     ".c3 .c3b .b div{height:14px;background:#2a7fba}"
-    ".c3 .c3n{margin:0;max-width:46em;flex-basis:100%}"
+    ".c3 .c3n{margin:0;flex:0 0 100%}"
     ".c3 .c3v{margin:0}.c3 .c3v svg{max-width:100%;height:auto;font-size:11px;fill:currentColor}"
     ".c3 .c3v .grid{stroke:currentColor;opacity:.2}.c3 .c3v .mark{stroke:#d9622b;"
     "stroke-dasharray:4 3;stroke-width:2}.c3 .c3v .ring{fill:none;stroke:currentColor;opacity:.3}"
@@ -381,7 +386,7 @@ STYLE = (
     ".c3 pre{margin:0;padding:8px 12px;overflow-x:auto;"
     "background:var(--jp-cell-editor-background,#f5f5f5);"
     "color:inherit;font:12px/1.5 var(--jp-code-font-family,monospace)}"
-    + _colour_rules("c", WEIGHT_MAP)
+    + _colour_rules("w", WEIGHT_MAP)
     + _colour_rules("s", SIGNED_MAP)
     + "</style>"
 )

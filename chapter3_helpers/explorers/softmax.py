@@ -23,14 +23,14 @@ CONTROLS = (
     ),
     Steps(
         "token",
-        "raise the score of",
+        "raised token",
         TOKENS.index("step"),
         "Which token gets another score",
         options=lambda settings: [(token, i) for i, token in enumerate(TOKENS)],
     ),
     Steps(
         "score",
-        "to",
+        "its score",
         4,
         "The score that this token gets; beyond 88 times the temperature the formula overflows",
         options=lambda settings: RAISED_TO,

@@ -1,5 +1,6 @@
 """The explorer of ``03_trainable_qkv``: how d_k saturates softmax, and what scaling does."""
 
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from chapter3_helpers.sentence import TOKENS
 from chapter3_helpers.softmax import softmax
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+DRAWS = 12  # of queries and keys, for a steady mean of the gradient
 
 CONTROLS = (
     Steps(
@@ -28,18 +30,22 @@ def trainable_qkv_state(settings: Settings) -> dict[str, torch.Tensor]:
     """Return the weights (6, 6) without and with scaling, and the gradients that reach the scores.
 
     The gradient is that of the sum of squared weights; its size is the mean of its absolute
-    values.
+    values over several draws of queries and keys, of which the first is shown.
     """
-    d_k = settings["d_k"]
-    with seeded(settings["seed"]):
-        scores = torch.randn(6, d_k) @ torch.randn(6, d_k).T
+    return _state(settings["d_k"], settings["seed"])
+
+
+@lru_cache(maxsize=64)  # the curves need every d_k of a seed, again for every step of d_k
+def _state(d_k: int, seed: int) -> dict[str, torch.Tensor]:
+    with seeded(seed):
+        draws = [torch.randn(6, d_k) @ torch.randn(6, d_k).T for _ in range(DRAWS)]
     state = {}
     for name, divisor in (("unscaled", 1.0), ("scaled", d_k**0.5)):
-        used = (scores / divisor).requires_grad_()
+        scores = (torch.stack(draws) / divisor).requires_grad_()  # (DRAWS, 6, 6)
         with torch.enable_grad():
-            weights = softmax(used, dim=-1)
-            (gradient,) = torch.autograd.grad(weights.square().sum(), used)
-        state[name], state[f"{name}_gradient"] = weights.detach(), gradient.abs().mean()
+            weights = softmax(scores, dim=-1)
+            (gradient,) = torch.autograd.grad(weights.square().sum(), scores)
+        state[name], state[f"{name}_gradient"] = weights.detach()[0], gradient.abs().mean()
     return state
 
 
@@ -62,7 +68,7 @@ def trainable_qkv_panels(settings: Settings) -> list[Panel]:
         Matrix("without scaling", state["unscaled"], TOKENS),
         Matrix("divided by sqrt(d_k)", state["scaled"], TOKENS),
         Curves(
-            "gradient that reaches the scores, for this seed",
+            f"gradient that reaches the scores, mean of {DRAWS} draws",
             "d_k",
             "mean size of the gradient",
             WIDTHS,
@@ -70,7 +76,7 @@ def trainable_qkv_panels(settings: Settings) -> list[Panel]:
             mark=settings["d_k"],
             log="x",
         ),
-        Facts(facts, "means over the six rows"),
+        Facts(facts, "means"),
     ]
 
 
@@ -87,7 +93,7 @@ def _note(d_k: int, state: dict[str, torch.Tensor]) -> str:
             f"Without scaling, {scaled / max(unscaled, 1e-30):.3g} times less gradient reaches "
             "the scores: most rows have decided for one key."
         )
-    return "At this d_k and seed the unscaled scores still pass on as much gradient as the scaled."
+    return "At so small a d_k the unscaled scores still pass on as much gradient as the scaled."
 
 
 def trainable_qkv_code(settings: Settings) -> str:

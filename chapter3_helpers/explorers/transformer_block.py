@@ -48,7 +48,7 @@ def transformer_block_state(settings: Settings) -> dict[str, Any]:
     sizes = torch.tensor(SIZES, dtype=torch.float32)
     every = (sizes[:, None, None] * scores).to(dtype)  # (sizes, T, T)
     masked = every.masked_fill(hidden, 0.0) if settings["way"] == OVER else every
-    weights = softmax(masked + torch.where(hidden, stored, torch.zeros_like(stored)))
+    weights = softmax(masked + torch.where(hidden, stored, 0.0))
     chosen = SIZES.index(settings["size"])
     leaks = weights.float().masked_fill(~hidden, 0.0).sum(dim=-1)  # (sizes, T); NaN stays NaN
     return {
@@ -95,8 +95,7 @@ def _note(settings: Settings, state: dict[str, Any]) -> str:
             f"{settings['constant']} does not fit into {settings['dtype']} and is -inf there "
             "(masked_fill refuses it with an error)."
         )
-    causal, leak = causal_mask(len(TOKENS)), state["leak"]
-    visible = state["scores"][~causal]
+    leak, visible = state["leak"], state["scores"][~state["hidden"]]
     nan = leak.isnan()
     if not visible.isfinite().all():
         sentences.append("Real scores have overflowed to infinity as well.")
@@ -126,10 +125,9 @@ def transformer_block_code(settings: Settings) -> str:
             "x, attention = example_inputs(), SelfAttention_v2(3, 2).requires_grad_(False)",
             "scores = attention.W_query(x) @ attention.W_key(x).T / 2**0.5",
             f"scores = ({float(settings['size'])} * scores).to(torch.{settings['dtype']})",
-            "hidden = causal_mask(6)"
-            + ("; hidden[0, 0] = True" if settings["padding"] else ""),
+            "hidden = causal_mask(6)" + ("; hidden[0, 0] = True" if settings["padding"] else ""),
             f"constant = torch.tensor(float({settings['constant']!r})).to(scores.dtype)",
-            f"weights = softmax({masked} + torch.where(hidden, constant, 0 * constant.isnan()))",
+            f"weights = softmax({masked} + torch.where(hidden, constant, 0.0))",
         ]
     )
 
