@@ -6,14 +6,23 @@ Taught in every notebook.
 import ast
 import inspect
 import textwrap
+from dataclasses import dataclass
 from typing import Any
 
 
-class SourceCode(str):
+@dataclass(frozen=True)
+class SourceCode:
     """Python source that a notebook shows with colours and a terminal as it is."""
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/markdown": f"```python\n{self}\n```", "text/plain": str(self)}
+    source: str
+
+    def __str__(self) -> str:
+        return self.source
+
+    __repr__ = __str__
+
+    def _repr_markdown_(self) -> str:
+        return f"```python\n{self.source}\n```"
 
 
 def show_source(thing: Any) -> SourceCode:

@@ -48,8 +48,9 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
         dim: the dimension whose entries share a total of 1.
 
     Returns:
-        Weights of the shape of ``scores``. A row of nothing but -inf is NaN: no weights on
-        nothing can sum to 1.
+        Weights of the shape and dtype of ``scores``, computed in that dtype; in float16 a sum
+        over more than 65504 entries can overflow. A row of nothing but -inf is NaN: no weights
+        on nothing can sum to 1.
 
     Raises:
         TypeError: ``scores`` is no tensor, or ``dim`` no integer.
@@ -75,6 +76,8 @@ def _check(scores: torch.Tensor, dim: int) -> None:
         raise ValueError(f"scores must not be empty, got shape {tuple(scores.shape)}")
     if not scores.is_floating_point():
         raise ValueError(f"scores must be a floating-point tensor, got {scores.dtype}")
+    if scores.dim() == 0:
+        raise ValueError("scores must have at least one dimension, got a single number")
     check_size("dim", dim, minimum=-scores.dim())
     if dim >= scores.dim():
         raise ValueError(f"dim must be below {scores.dim()}, got {dim}")

@@ -1,7 +1,5 @@
 """The running example, and the sentences that readers type."""
 
-
-
 import hashlib
 import unicodedata
 

@@ -1,0 +1,92 @@
+"""The exercises of ``01_dot_products``."""
+
+import torch
+
+from chapter3_helpers.exercises import Exercise
+
+FIRST = torch.tensor([2.0, -1.0, 0.5])
+SECOND = torch.tensor([1.0, 3.0, -4.0])
+QUERIES = torch.tensor([[1.0, 0.0, 2.0, -1.0], [0.5, 3.0, -2.0, 1.0]])  # (2, 4)
+KEYS = torch.tensor([[0.0, 1.0, 1.0, 2.0], [2.0, -1.0, 0.0, 1.0], [1.0, 1.0, -3.0, 0.5]])  # (3, 4)
+# The first token scores below zero with both others, so a 0 on the diagonal would win.
+OPPOSED = torch.tensor([[2.0, 0.0], [-1.0, 1.0], [-1.0, -2.0]])
+
+
+def _cosines(x: torch.Tensor) -> torch.Tensor:
+    unit = x / x.norm(dim=-1, keepdim=True)
+    return unit @ unit.T
+
+
+def _nearest(x: torch.Tensor, diagonal: float) -> torch.Tensor:
+    scores = x @ x.T
+    return scores.fill_diagonal_(diagonal).argmax(dim=-1)
+
+
+DOT = Exercise(
+    name="01a",
+    solution=lambda a, b: (a * b).sum(),
+    cases=((FIRST, SECOND), (QUERIES[0], QUERIES[1])),
+    misconceptions={
+        "You multiplied, but the products are still apart. A dot product is one number: add them "
+        "up.": lambda a, b: a * b,
+        "You added first and multiplied afterwards, so every entry of a met every entry of b. "
+        "Only entries in the same place are multiplied.": lambda a, b: a.sum() * b.sum(),
+        "You added where the entries meet. Multiply there: the sum comes after.": (
+            lambda a, b: (a + b).sum()
+        ),
+    },
+)
+
+CROSS_SCORES = Exercise(
+    name="01b",
+    solution=lambda queries, keys: queries @ keys.T,
+    cases=((QUERIES, KEYS), (KEYS, QUERIES[:1])),
+    misconceptions={
+        "Your rows are the keys. Each row belongs to the token that asks, so the queries come "
+        "first.": lambda queries, keys: keys @ queries.T,
+        "You compared the queries with each other. The second factor has to be the keys.": (
+            lambda queries, keys: queries @ queries.T
+        ),
+        "You compared the keys with each other. The first factor has to be the queries.": (
+            lambda queries, keys: keys @ keys.T
+        ),
+    },
+)
+
+COSINES = Exercise(
+    name="01c",
+    solution=_cosines,
+    cases=((KEYS,), (QUERIES,)),
+    misconceptions={
+        "You divided every column by its length. A token is a row: take the length along the last "
+        "dimension.": lambda x: (x / x.norm(dim=0)) @ (x / x.norm(dim=0)).T,
+        "You divided by the query's length only, so the longer key still wins. Divide by both.": (
+            lambda x: (x / x.norm(dim=-1, keepdim=True)) @ x.T
+        ),
+        "You divided by the key's length only, so the longer query still scores higher. Divide by "
+        "both.": lambda x: x @ (x / x.norm(dim=-1, keepdim=True)).T,
+        "You divided by the squared lengths. The length of a vector is the square root of its dot "
+        "product with itself.": (
+            lambda x: (x @ x.T) / ((x * x).sum(dim=-1)[:, None] * (x * x).sum(dim=-1))
+        ),
+        "These are the plain dot products: the lengths are still in them.": lambda x: x @ x.T,
+    },
+)
+
+NEAREST = Exercise(
+    name="01d",
+    solution=lambda x: _nearest(x, -torch.inf),
+    cases=((OPPOSED,), (KEYS,)),
+    misconceptions={
+        "A token may still choose itself. Take the diagonal out of the race first.": (
+            lambda x: (x @ x.T).argmax(dim=-1)
+        ),
+        "You put 0 on the diagonal. Where all other scores are negative, 0 wins: a score that must "
+        "never win is -inf.": lambda x: _nearest(x, 0.0),
+        "You found the least alike: argmin, or a sign the wrong way round.": (
+            lambda x: (x @ x.T).argmin(dim=-1)
+        ),
+        "You returned the scores themselves. Asked for is the place where they stand: argmax, not "
+        "max.": lambda x: (x @ x.T).fill_diagonal_(-torch.inf).amax(dim=-1),
+    },
+)
