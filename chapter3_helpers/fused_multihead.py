@@ -15,6 +15,7 @@ from chapter3_helpers.validation import (
     check_heads,
     check_input,
     check_sizes,
+    check_tensor,
 )
 
 
@@ -22,7 +23,11 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     """Cut the last dimension into heads: (..., T, H * D) -> (..., H, T, D).
 
     The view cuts every token's vector; the transpose then puts the heads before the tokens. A
-    view straight to (..., H, T, D) would deal out the numbers of several tokens to one head.
+    view straight to (..., H, T, D) would hand one row of a head the numbers of another token.
+
+    Raises:
+        TypeError, ValueError: ``x`` is no floating-point tensor of shape (T, H * D) or
+            (B, T, H * D), or ``num_heads`` does not divide its last dimension.
 
     >>> split_heads(torch.arange(4.0).reshape(2, 2), num_heads=2)  # token 0: 0, 1; token 1: 2, 3
     tensor([[[0.], [2.]],
@@ -30,6 +35,8 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 
     Taught in ``07_fused_multihead``.
     """
+    check_tensor("x", x, dims=(2, 3), form="(T, H * D) or (B, T, H * D)")
+    check_heads(x.shape[-1], num_heads)
     *leading, T, width = x.shape
     return x.view(*leading, T, num_heads, width // num_heads).transpose(-3, -2)
 
@@ -37,12 +44,17 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
 def join_heads(x: torch.Tensor) -> torch.Tensor:
     """Put the heads side by side again: (..., H, T, D) -> (..., T, H * D).
 
+    Raises:
+        TypeError, ValueError: ``x`` is no floating-point tensor of shape (H, T, D) or
+            (B, H, T, D).
+
     >>> join_heads(split_heads(torch.arange(4.0).reshape(2, 2), num_heads=2))
     tensor([[0., 1.],
             [2., 3.]])
 
     Taught in ``07_fused_multihead``.
     """
+    check_tensor("x", x, dims=(3, 4), form="(H, T, D) or (B, H, T, D)")
     return x.transpose(-3, -2).flatten(start_dim=-2)
 
 
@@ -124,7 +136,8 @@ class FusedMultiHeadAttention(nn.Module):
 
     New against ``MultiHeadAttention``: queries, keys and values come out of one packed
     projection ``W_qkv``, and ``scaled_dot_product_attention`` masks, softmaxes and mixes without
-    ever storing a (T, T) matrix. Same function, same number of parameters, same arguments.
+    storing a (T, T) matrix (except in training with dropout on a CPU, where torch's kernel has
+    no dropout). Same function, same number of parameters, same arguments.
 
     Args:
         d_in: numbers per token on the way in.
@@ -168,14 +181,16 @@ class FusedMultiHeadAttention(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
         queries, keys, values = self._project(x)
+        if x.dim() == 2:  # without a batch dimension torch would not use its fused kernel
+            queries, keys, values = queries[None], keys[None], values[None]
         context = functional.scaled_dot_product_attention(
             queries,
             keys,
             values,
             is_causal=True,
-            dropout_p=self.dropout.p if self.training else 0.0,
-        )
-        return self.out_proj(join_heads(context))
+            dropout_p=self.dropout.p if self.dropout.training else 0.0,
+        )  # (B, H, T, D)
+        return self.out_proj(join_heads(context).reshape(*x.shape[:-1], self.d_out))
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) that the fused kernel uses but never stores."""

@@ -40,7 +40,9 @@ def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:
     """Zero the weights of future tokens and scale every row back to a sum of 1.
 
     Nothing of the future leaks through the sums of the softmax that made ``weights``: what was
-    hidden stands in numerator and denominator alike and cancels.
+    hidden stands in numerator and denominator alike and cancels. It does so up to rounding: where
+    a future token took nearly all the weight, what is left is imprecise, and a row whose visible
+    weights have all underflowed to 0 becomes NaN. ``mask_scores`` has neither trouble.
 
     Args:
         weights: attention weights (..., T, T) after softmax.

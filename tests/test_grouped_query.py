@@ -138,8 +138,10 @@ def test_values_are_not_turned():
         torch.testing.assert_close(module(x)[:, h * D : (h + 1) * D], expected)
 
 
+@pytest.mark.parametrize("threads", [1, 1000])  # a single token takes one way or the other
 @torch.no_grad()
-def test_new_queries_see_the_keys_up_to_their_own_position():
+def test_new_queries_see_the_keys_up_to_their_own_position(threads, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
     S, K = 11, 2
     generator = torch.Generator().manual_seed(5)
     keys, values = torch.randn(2, B, K, S, D, generator=generator)
@@ -371,8 +373,8 @@ def test_the_last_place_can_be_filled():
         (tokens(B, 1), -1, ValueError, "start_pos must be at least 0, got -1"),
         (tokens(B, 1), 5.0, TypeError, "start_pos must be an integer, got 5.0"),
         (tokens(B, 1), True, TypeError, "start_pos must be an integer, got True"),
-        (tokens(B + 1, 1), 5, ValueError, r"x must continue the cached batch.*\(3,.*got \(4,"),
-        (tokens(1), 5, ValueError, r"x must continue the cached batch.*\(3,.*got \(1,"),
+        (tokens(B + 1, 1), 5, ValueError, r"x must continue the cached 3 sequence\(s\) .*got 4 in"),
+        (tokens(1), 5, ValueError, r"x must continue the cached 3 sequence\(s\) .*got 1 in"),
         (tokens(6, 1), 0, ValueError, "x must hold at most max_batch_size=5 sequences, got 6"),
         (tokens(B, 14), 0, ValueError, "x must hold at most context_length=13 tokens, got 14"),
         (tokens(B, 1)[..., 1:], 5, ValueError, "last dimension of x must be d_in=60, got 59"),
@@ -402,7 +404,9 @@ def test_a_change_of_dtype_half_way_is_refused():
     module(x[:, :4])
     with (
         torch.autocast("cpu", dtype=torch.bfloat16),
-        pytest.raises(ValueError, match=r"continue the cached batch.*float32.*got.*bfloat16"),
+        pytest.raises(
+            ValueError, match=r"continue the cached 3 .*float32.*got 3 in torch.bfloat16 on cpu"
+        ),
     ):
         module(x[:, 4:], start_pos=4)
     assert module.cached_tokens == 4

@@ -234,7 +234,7 @@ def test_other_number_formats(attention_class, dtype, tolerance):
     exact, x = make(attention_class), make_input(B, T, D_IN)
     output = copy.deepcopy(exact).to(dtype)(x.to(dtype))
     assert output.dtype == dtype
-    torch.testing.assert_close(output.double(), exact(x), atol=10 * tolerance, rtol=tolerance)
+    torch.testing.assert_close(output.double(), exact(x), atol=tolerance, rtol=tolerance)
 
 
 @both

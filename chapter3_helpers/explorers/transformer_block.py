@@ -50,7 +50,7 @@ def transformer_block_state(settings: Settings) -> dict[str, Any]:
     masked = every.masked_fill(hidden, 0.0) if settings["way"] == OVER else every
     weights = softmax(masked + torch.where(hidden, stored, 0.0))
     chosen = SIZES.index(settings["size"])
-    leaks = weights.float().masked_fill(~hidden, 0.0).sum(dim=-1)  # (sizes, T); NaN stays NaN
+    leaks = (weights.float() * hidden).sum(dim=-1)  # (sizes, T); a row of NaN stays NaN
     return {
         "scores": every[chosen],
         "hidden": hidden,
