@@ -74,9 +74,10 @@ def test_exercise_3_1():
 # what is computed
 
 
+@pytest.mark.parametrize("d_out", [D_OUT, D_IN])  # square, a transposed matrix raises no error
 @both
-def test_equals_torch(attention_class):
-    attention, x = make(attention_class), make_input(B, T, D_IN)
+def test_equals_torch(attention_class, d_out):
+    attention, x = make(attention_class, d_out=d_out), make_input(B, T, D_IN)
     queries, keys, values = (x @ matrix for matrix in matrices(attention))
     expected = functional.scaled_dot_product_attention(queries, keys, values)
     torch.testing.assert_close(attention(x), expected)

@@ -40,8 +40,7 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
     notebook.metadata = nbformat.from_dict(
         {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     )
-    for number, cell in enumerate(notebook.cells):
-        cell.id = f"cell-{number:02d}"
+    for cell in notebook.cells:
         cell.metadata = nbformat.from_dict(
             {key: cell.metadata[key] for key in ("tags",) if key in cell.metadata}
         )

@@ -1,0 +1,89 @@
+"""The explorer of the handmade transformer shows what the changed model does."""
+
+import numpy as np
+import pytest
+
+from chapter3_helpers.explorers.handmade_transformer import (
+    CONTROLS,
+    Weights,
+    handmade_transformer_code,
+    handmade_transformer_explorer,
+    handmade_transformer_panels,
+    handmade_transformer_state,
+)
+from chapter3_helpers.explorers.panels import Note
+from chapter3_helpers.handmade_transformer import MODEL, accuracy, complete, forward
+
+DEFAULTS = {control.name: control.default for control in CONTROLS}
+
+
+def note(settings):
+    (found,) = [p for p in handmade_transformer_panels(settings) if isinstance(p, Note)]
+    return found.text
+
+
+def test_the_defaults_are_the_change_of_the_notebook():
+    state = handmade_transformer_state(DEFAULTS)
+    model = MODEL.with_weight("W_query", (4, 3), 0.0)
+    assert state["right"] == accuracy("aab" * 10, model) == (19, 27)
+    assert state["completion"] == complete("aabaa", 10, model) == "bababababa"
+    assert state["completion_before"] == complete("aabaa", 10) == "baabaabaab"
+    assert np.array_equal(state["weights"], forward([0, 0, 1, 0, 0], model)["weights"])
+    assert note(DEFAULTS).startswith("From 1024 to 0: 19 of 27 are right.")
+
+
+@pytest.mark.parametrize("name", MODEL.weights())
+def test_every_weight_can_be_reached_and_nothing_else(name):
+    explorer = handmade_transformer_explorer(name=name)
+    array = np.atleast_2d(MODEL.weights()[name])
+    rows, columns = explorer.controls["row"], explorer.controls["column"]
+    assert (len(rows.options), len(columns.options)) == array.shape
+    assert rows.disabled == (name == "c_proj_bias")
+    rows.index, columns.index = len(rows.options) - 1, 7
+    state = handmade_transformer_state({**explorer.settings, "value": 0.5})
+    changed = state["model"].weights()[name] != MODEL.weights()[name]
+    assert np.argwhere(np.atleast_2d(changed)).tolist() == [[len(array) - 1, 7]]
+
+
+def test_the_value_that_a_weight_had_is_marked():
+    explorer = handmade_transformer_explorer()
+    marked = [value for label, value in explorer.controls["value"].options if "as it was" in label]
+    assert marked == [1024.0]
+    explorer.set(value=1024.0)
+    assert note(explorer.settings) == "This weight is as it was, 1024: 27 of 27 are right."
+
+
+def test_a_change_that_the_count_misses_is_told_apart_from_one_without_effect():
+    unseen = {**DEFAULTS, "row": 2, "column": 1, "prompt": "bb"}  # position 2 forgets position 1
+    state = handmade_transformer_state(unseen)
+    assert state["right"] == (27, 27)
+    assert state["completion"] != state["completion_before"]
+    assert "27 of 27 are right, and yet this prompt goes on differently" in note(unseen)
+    assert "goes on as before" in note({**unseen, "prompt": "aabaa"})
+
+
+def test_the_code_gives_the_numbers():
+    for settings in (DEFAULTS, {**DEFAULTS, "name": "c_proj_bias", "column": 6, "prompt": "ba"}):
+        space, state = {}, handmade_transformer_state(settings)
+        exec(handmade_transformer_code(settings), space)
+        for name in ("weights", "logits", "completion", "right"):
+            assert np.array_equal(space[name], state[name])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "message"),
+    [
+        ("abc", "a and b alone, not “c”"),
+        ("", "has 0 letters; type 1 to 40"),
+        ("a" * 41, "has 41 letters"),
+    ],
+)
+def test_other_prompts_are_a_sentence(prompt, message):
+    with pytest.raises(ValueError, match=message):
+        handmade_transformer_state({**DEFAULTS, "prompt": prompt})
+
+
+def test_the_changed_weight_is_outlined_alone():
+    html = Weights("bias", np.zeros((1, 8)), ("bias",), (0, 5)).html()
+    cells = html.split("<td")[1:]
+    assert ["outline" in cell for cell in cells] == [column == 5 for column in range(8)]

@@ -1,0 +1,113 @@
+"""The explorer of positions shows what the package computes, and says what is true."""
+
+import pytest
+import torch
+
+from chapter3_helpers.explorers.panels import Curves, Heads, Matrix, Note
+from chapter3_helpers.explorers.positions import (
+    ALIBI,
+    CONTROLS,
+    LEARNED,
+    LINEAR,
+    NONE,
+    ROTARY,
+    positions_code,
+    positions_explorer,
+    positions_panels,
+    positions_state,
+)
+
+DEFAULTS = {control.name: control.default for control in CONTROLS}
+SCHEMES = (NONE, LEARNED, LINEAR, ALIBI, ROTARY)
+
+
+def note(settings):
+    (found,) = [panel for panel in positions_panels(settings) if isinstance(panel, Note)]
+    return found.text
+
+
+def run(settings):
+    space = {}
+    with torch.random.fork_rng(devices=[]):
+        exec(positions_code(settings), space)
+    return space["weights"]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_code_gives_the_weights_wherever_the_sentence_stands(scheme, causal):
+    settings = {**DEFAULTS, "scheme": scheme, "causal": causal, "start": 7, "head": 3, "seed": 5}
+    state = positions_state(settings)
+    torch.testing.assert_close(run(settings), state["weights"], rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(state["weights"].sum(dim=-1), torch.ones(6))
+    assert len(positions_code(settings).split("\n")) <= 13
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_swap_is_the_other_sentence(scheme):
+    """The row after the swap is that of the sentence typed the other way, back in its order."""
+    state = positions_state({**DEFAULTS, "scheme": scheme})
+    other = {**DEFAULTS, "scheme": scheme, "text": "the bread cooked the oven so"}
+    expected = run(other)[-1][[0, 4, 2, 3, 1, 5]]
+    torch.testing.assert_close(state["after"], expected, rtol=1e-4, atol=1e-6)
+    same = torch.allclose(state["after"], state["before"], atol=1e-5)
+    assert same == (scheme == NONE)
+    told = "changes nothing for “so”" if scheme == NONE else "changes a weight of “so”"
+    assert told in note({**DEFAULTS, "scheme": scheme})
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_only_the_learned_table_minds_where_the_sentence_stands(scheme):
+    settings = {**DEFAULTS, "scheme": scheme, "start": 200}
+    state = positions_state(settings)
+    at_home, moved = state["curves"][0], state["curves"][200]
+    assert torch.allclose(at_home, moved, atol=1e-3) == (scheme != LEARNED)
+    assert torch.allclose(state["weights"], state["unmoved"], atol=1e-4) == (scheme != LEARNED)
+    assert ("by 200 changes a weight by" in note(settings)) == (scheme == LEARNED)
+    assert ("by 200 changes nothing" in note(settings)) == (scheme != LEARNED)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_curve_goes_through_the_scores_of_the_sentence(scheme):
+    """ "so" stands 4 places behind "oven": distance -4, in the sentence and on the curve."""
+    state = positions_state({**DEFAULTS, "scheme": scheme})
+    curve = state["curves"][0]
+    assert state["distances"].tolist()[8] == -4
+    if scheme == NONE:
+        assert (curve == curve[0]).all()
+    if scheme in (LINEAR, ALIBI):
+        slope = 1.0 if scheme == LINEAR else 0.5
+        torch.testing.assert_close(curve[12] - curve[8], torch.tensor(4 * slope))
+        torch.testing.assert_close(curve, curve.flip(0))
+    if scheme == ROTARY:  # the same keys and queries one position apart, whose order matters
+        assert not torch.allclose(curve, curve.flip(0), atol=1e-2)
+
+
+def test_alibi_shows_every_head_and_the_others_one():
+    settings = {**DEFAULTS, "scheme": ALIBI, "num_heads": 5, "head": 4}
+    panels = positions_panels(settings)
+    (heads,) = [panel for panel in panels if isinstance(panel, Heads)]
+    assert heads.values.shape == (5, 6, 6)
+    large = next(panel for panel in panels if isinstance(panel, Matrix))
+    assert torch.equal(large.values, heads.values[4])
+    assert not [panel for panel in positions_panels(DEFAULTS) if isinstance(panel, Heads)]
+
+
+def test_a_curve_for_each_place_and_none_for_the_future():
+    settings = {**DEFAULTS, "start": 3, "causal": True}
+    (curves,) = [panel for panel in positions_panels(settings) if isinstance(panel, Curves)]
+    assert list(curves.lines) == ["from 0 on", "from 3 on"]
+    assert torch.isinf(curves.lines["from 0 on"][13:]).all()
+    assert torch.isfinite(curves.lines["from 0 on"][:13]).all()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_one_word_is_enough(scheme):
+    explorer = positions_explorer(scheme=scheme, text="alone")
+    assert explorer.settings["first"] == explorer.settings["second"] == 0
+    assert "Nothing is swapped" in note(explorer.settings)
+
+
+def test_too_many_words_are_a_sentence():
+    with pytest.raises(ValueError, match="This sentence has 25 tokens; up to 24"):
+        positions_state({**DEFAULTS, "text": "word " * 25})

@@ -1,0 +1,340 @@
+"""What ``09_transformer_block`` teaches: folding, feed-forward, the smallest model, training."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.softmax import softmax
+from chapter3_helpers.transformer_block import (
+    FeedForward,
+    MinimalTransformerBlock,
+    collapse_two_layers,
+    docstring_words,
+    next_token_losses,
+    train,
+)
+
+VOCAB, D, CONTEXT, HEADS, B, T = 13, 22, 11, 2, 3, 5
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(123)
+
+
+def make(**options):
+    return MinimalTransformerBlock(VOCAB, D, CONTEXT, HEADS, **options)
+
+
+def draw_ids(*shape):
+    return torch.randint(VOCAB, shape)
+
+
+def draw_weights(*shape):
+    return softmax(torch.randn(*shape).masked_fill(causal_mask(shape[-1]), -torch.inf))
+
+
+class TestCollapse:
+    def test_two_layers_are_one(self):
+        x, V1, V2 = torch.randn(B, T, 7), torch.randn(7, 3), torch.randn(3, 2)
+        alpha1, alpha2 = draw_weights(B, T, T), draw_weights(B, T, T)
+        alpha, V = collapse_two_layers(alpha1, alpha2, V1, V2)
+        assert alpha.shape == (B, T, T)
+        assert V.shape == (7, 2)
+        assert torch.allclose(alpha @ x @ V, alpha2 @ (alpha1 @ x @ V1) @ V2, atol=1e-5)
+        assert torch.allclose(alpha.sum(dim=-1), torch.ones(B, T))
+        assert (alpha[:, causal_mask(T)] == 0).all()
+
+    def test_the_later_layer_stands_on_the_left_of_the_weights(self):
+        """Derived by hand: first both tokens become token 0, then token 1 looks at token 1."""
+        to_first = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+        averaging = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
+        V1 = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
+        V2 = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
+        alpha, V = collapse_two_layers(to_first, averaging, V1, V2)
+        assert alpha.tolist() == [[1.0, 0.0], [1.0, 0.0]]
+        assert V.tolist() == [[1.0, 0.0], [0.0, 0.0]]
+        swapped, _ = collapse_two_layers(averaging, to_first, V1, V2)
+        assert torch.equal(swapped, to_first)
+        looking_on = torch.tensor([[0.0, 1.0], [1.0, 0.0]])  # not causal, so that order shows
+        assert collapse_two_layers(to_first, looking_on, V1, V2)[0].tolist() == [[1, 0], [1, 0]]
+        assert collapse_two_layers(looking_on, to_first, V1, V2)[0].tolist() == [[0, 1], [0, 1]]
+
+    @pytest.mark.parametrize("name", ["alpha1", "alpha2", "V1", "V2"])
+    def test_every_argument_is_checked(self, name):
+        good = dict.fromkeys(("alpha1", "alpha2"), torch.eye(5)) | {
+            "V1": torch.ones(3, 2),
+            "V2": torch.ones(2, 7),
+        }
+        with pytest.raises(TypeError, match=rf"{name} must be a torch.Tensor, got list"):
+            collapse_two_layers(**(good | {name: [[1.0]]}))
+        with pytest.raises(ValueError, match=rf"{name} must have shape"):
+            collapse_two_layers(**(good | {name: torch.ones(5)}))
+        with pytest.raises(ValueError, match=rf"{name} must be a floating-point tensor"):
+            collapse_two_layers(**(good | {name: good[name].long()}))
+
+    def test_sizes_have_to_fit(self):
+        V = torch.ones(3, 3)
+        with pytest.raises(ValueError, match=r"same number of tokens, got 5 and 4"):
+            collapse_two_layers(torch.eye(5), torch.eye(4), V, V)
+        with pytest.raises(ValueError, match=r"V2 must have as many rows as V1 has columns, 2"):
+            collapse_two_layers(torch.eye(5), torch.eye(5), torch.ones(3, 2), torch.ones(3, 2))
+
+
+class TestFeedForward:
+    def test_is_two_matrices_and_a_relu(self):
+        layer, x = FeedForward(7, 5).requires_grad_(False), torch.randn(B, T, 7)
+        up, down = layer.up, layer.down
+        expected = torch.empty(B, T, 7)
+        for b in range(B):
+            for t in range(T):
+                inner = [
+                    max(0.0, float(u @ x[b, t] + c))
+                    for u, c in zip(up.weight, up.bias, strict=True)
+                ]
+                expected[b, t] = down.weight @ torch.tensor(inner) + down.bias
+        assert torch.allclose(layer(x), expected, atol=1e-6)
+
+    def test_hidden_is_four_times_d_unless_said_otherwise(self):
+        assert (FeedForward(7).hidden, FeedForward(7, 35).hidden) == (28, 35)
+        assert FeedForward(7).up.weight.shape == (28, 7)
+
+    def test_changes_only_the_position_that_was_changed(self):
+        layer, x = FeedForward(7), torch.randn(T, 7)
+        changed = x.clone()
+        changed[2] += 1
+        same = (layer(x) == layer(changed)).all(dim=-1)
+        assert same.tolist() == [True, True, False, True, True]
+        order = torch.tensor([3, 0, 4, 1, 2])
+        assert torch.allclose(layer(x[order]), layer(x)[order], atol=1e-6)
+
+    def test_is_not_linear(self):
+        layer, x = FeedForward(7), torch.randn(T, 7)
+        zero = layer(torch.zeros(T, 7))
+        assert not torch.allclose(layer(x) + layer(-x), 2 * zero, atol=1e-3)
+
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+    def test_other_precision(self, dtype):
+        assert FeedForward(7).to(dtype)(torch.randn(T, 7, dtype=dtype)).dtype == dtype
+
+    def test_bad_arguments(self):
+        with pytest.raises(ValueError, match=r"d must be at least 1, got 0"):
+            FeedForward(0)
+        with pytest.raises(ValueError, match=r"hidden must be at least 1, got 0"):
+            FeedForward(3, 0)
+        with pytest.raises(TypeError, match=r"hidden must be an integer"):
+            FeedForward(3, 1.5)
+        with pytest.raises(ValueError, match=r"last dimension of x must be d=3, got 4"):
+            FeedForward(3)(torch.ones(5, 4))
+        with pytest.raises(ValueError, match=r"x must be a floating-point tensor"):
+            FeedForward(3)(torch.ones(5, 3, dtype=torch.int64))
+
+
+class TestBlock:
+    @pytest.mark.parametrize("positions", [True, False])
+    def test_is_its_pieces_in_order(self, positions):
+        model, ids = make(hidden=5, positions=positions), draw_ids(B, T)
+        x = model.embedding.weight[ids]
+        if positions:
+            x = x + model.positions.weight[:T]
+        hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
+        attention, parts = model.attention, []
+        for head in torch.arange(D).chunk(HEADS):
+            q, k, v = (
+                functional.linear(x, layer.weight[head])
+                for layer in (attention.W_query, attention.W_key, attention.W_value)
+            )
+            visible = functional.scaled_dot_product_attention(q, k, v, attn_mask=~hidden)
+            parts.append(visible)
+        mixed = attention.out_proj(torch.cat(parts, dim=-1))
+        inner = functional.relu(functional.linear(mixed, *model.feed_forward.up.parameters()))
+        worked = functional.linear(inner, *model.feed_forward.down.parameters())
+        assert torch.allclose(model(ids), model.output(worked), atol=1e-5)
+
+    def test_sizes_are_attributes(self):
+        model = make()
+        assert (model.vocab_size, model.d, model.context_length) == (VOCAB, D, CONTEXT)
+        assert (model.num_heads, model.head_dim, model.feed_forward.hidden) == (HEADS, 11, 88)
+        assert model(draw_ids(T)).shape == (T, VOCAB)
+        assert model(draw_ids(B, T)).shape == (B, T, VOCAB)
+
+    def test_no_row_depends_on_later_ids(self):
+        model, ids = make(), draw_ids(B, T)
+        changed = ids.clone()
+        changed[:, 3] = (changed[:, 3] + 1) % VOCAB
+        before, after = model(ids), model(changed)
+        assert torch.equal(before[:, :3], after[:, :3])
+        assert not torch.allclose(before[:, 3:], after[:, 3:])
+
+    def test_positions_tell_the_order_of_what_came_before(self):
+        ids = torch.tensor([1, 2, 3, 4, 5])
+        swapped = ids[[0, 3, 2, 1, 4]]
+        without, having = make(positions=False), make()
+        assert torch.allclose(without(ids)[-1], without(swapped)[-1], atol=1e-6)
+        assert not torch.allclose(having(ids)[-1], having(swapped)[-1], atol=1e-5)
+
+    def test_attention_weights(self):
+        model, ids = make(), draw_ids(B, T)
+        weights = model.attention_weights(ids)
+        assert weights.shape == (B, HEADS, T, T)
+        assert torch.allclose(weights.sum(dim=-1), torch.ones(B, HEADS, T))
+        assert (weights[..., causal_mask(T)] == 0).all()
+        assert torch.allclose(weights[1], model.attention_weights(ids[1]), atol=1e-6)
+
+    def test_every_parameter_gets_a_gradient(self):
+        model = make()
+        next_token_losses(model, draw_ids(B, CONTEXT + 1)).mean().backward()
+        for name, parameter in model.named_parameters():
+            assert parameter.grad.abs().sum() > 0, name
+
+    @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+    def test_other_precision(self, dtype):
+        model = make().to(dtype)
+        assert model(draw_ids(T)).dtype == model.attention_weights(draw_ids(T)).dtype == dtype
+
+    def test_state_survives_a_round_trip(self):
+        model, other, ids = make(), make(), draw_ids(T)
+        assert not any("mask" in name for name in model.state_dict())
+        other.load_state_dict(model.state_dict())
+        assert torch.equal(model(ids), other(ids))
+
+    def test_compiles_into_one_graph(self):
+        model, ids = make(), draw_ids(B, T)
+        compiled = torch.compile(model, backend="eager", fullgraph=True)
+        assert torch.allclose(compiled(ids), model(ids), atol=1e-6)
+
+    @pytest.mark.parametrize(
+        ("arguments", "error", "message"),
+        [
+            ((0, 4, 5, 2), ValueError, r"vocab_size must be at least 1, got 0"),
+            ((7, 4, 5, 0), ValueError, r"num_heads must be at least 1, got 0"),
+            (
+                (7, 5, 3, 2),
+                ValueError,
+                r"d must be divisible by num_heads, got d=5 and num_heads=2",
+            ),
+            ((7, 4.0, 5, 2), TypeError, r"d must be an integer, got 4.0"),
+            ((7, 4, 5, True), TypeError, r"num_heads must be an integer, got True"),
+            ((7, 4, 5, 2, 0), ValueError, r"hidden must be at least 1, got 0"),
+            ((7, 4, 5, 2, None, 1), TypeError, r"positions must be True or False, got 1"),
+        ],
+    )
+    def test_bad_sizes(self, arguments, error, message):
+        with pytest.raises(error, match=message):
+            MinimalTransformerBlock(*arguments)
+
+    @pytest.mark.parametrize(
+        ("ids", "error", "message"),
+        [
+            ([1, 2], TypeError, r"ids must be a torch.Tensor, got list"),
+            (torch.tensor(1), ValueError, r"ids must have shape \(T,\) or \(B, T\)"),
+            (torch.ones(2, 0, dtype=torch.int64), ValueError, r"not empty, got \(2, 0\)"),
+            (torch.ones(3), ValueError, r"ids must be an integer tensor, got torch.float32"),
+            (torch.tensor([0, VOCAB]), ValueError, r"ids must be in \[0, 13\), got 0 to 13"),
+            (torch.tensor([-1, 2]), ValueError, r"ids must be in \[0, 13\), got -1 to 2"),
+            (torch.zeros(12, dtype=torch.int64), ValueError, r"at most context_length=11 tokens"),
+        ],
+    )
+    def test_bad_ids(self, ids, error, message):
+        for method in (make(), make().attention_weights):
+            with pytest.raises(error, match=message):
+                method(ids)
+
+
+class TestObjective:
+    def test_one_pass_equals_a_pass_for_every_prefix(self):
+        model, ids = make().double(), draw_ids(B, T + 1)
+        losses = next_token_losses(model, ids)
+        assert losses.shape == (B, T)
+        for b in range(B):
+            for t in range(T):
+                probabilities = torch.softmax(model(ids[b, : t + 1])[-1], dim=-1)
+                assert losses[b, t].item() == pytest.approx(
+                    -probabilities[ids[b, t + 1]].log().item()
+                )
+        assert torch.allclose(next_token_losses(model, ids[0]), losses[0])
+
+    def test_an_untrained_model_has_no_idea(self):
+        losses = next_token_losses(make(), draw_ids(50, CONTEXT + 1))
+        assert losses.mean().item() == pytest.approx(math.log(VOCAB), abs=0.1)
+
+    def test_too_few_tokens(self):
+        with pytest.raises(ValueError, match=r"ids must hold at least two tokens, got 1"):
+            next_token_losses(make(), torch.tensor([3]))
+
+
+class TestTraining:
+    def small(self):
+        torch.manual_seed(123)
+        return MinimalTransformerBlock(5, 8, 4, 2)
+
+    def test_learns_what_only_two_tokens_back_can_tell(self):
+        """In 0 1 2 0 3 4 ..., what follows a 0 depends on the token before it."""
+        text, model = torch.tensor([0, 1, 2, 0, 3, 4] * 30), self.small()
+        losses = train(model, text, steps=150, progress=False)
+        assert len(losses) == 150
+        assert losses[0] > 1.2
+        late = next_token_losses(model, text[:5])[1:]  # all but the first 0, which is ambiguous
+        assert late.max() < 0.1
+
+    def test_is_reproducible_and_heeds_its_seed(self):
+        text = torch.randint(5, (100,))
+        first, again = (train(self.small(), text, steps=3, progress=False) for _ in range(2))
+        assert first == again
+        assert first != train(self.small(), text, steps=3, seed=1, progress=False)
+
+    def test_the_bar_ends_the_same_whatever_the_loss(self, capsys):
+        train(self.small(), torch.randint(5, (100,)), steps=3)
+        last = capsys.readouterr().out.split("\r")[-1]
+        assert last.startswith("next token: 100%")
+        assert last.endswith("3/3 batches, finished.\n")
+        train(self.small(), torch.randint(5, (100,)), steps=3, progress=False)
+        assert capsys.readouterr().out == ""
+
+    @pytest.mark.parametrize(
+        ("arguments", "error", "message"),
+        [
+            ({"model": 3}, TypeError, r"model must be a module with a context_length, got int"),
+            ({"model": nn.Linear(2, 2)}, TypeError, r"with a context_length, got Linear"),
+            ({"ids": torch.ones(2, 9).long()}, ValueError, r"ids must have shape \(N,\)"),
+            ({"ids": [1, 2]}, TypeError, r"ids must be a torch.Tensor, got list"),
+            (
+                {"ids": torch.ones(4).long()},
+                ValueError,
+                r"more than context_length=4 tokens, got 4",
+            ),
+            ({"steps": 0}, ValueError, r"steps must be at least 1, got 0"),
+            ({"seed": -1}, ValueError, r"seed must be at least 0, got -1"),
+            ({"progress": 1}, TypeError, r"progress must be True or False, got 1"),
+        ],
+    )
+    def test_bad_arguments(self, arguments, error, message):
+        good = {"model": self.small(), "ids": torch.zeros(100).long()}
+        with pytest.raises(error, match=message):
+            train(**(good | arguments))
+
+
+class TestText:
+    def test_reads_docstrings_and_nothing_else(self, tmp_path, monkeypatch):
+        (tmp_path / "made_up.py").write_text(
+            '"""One FISH."""\nx = "no"\n\n\ndef f():\n    """Two, fish."""\n    # red\n'
+            '\n\nclass C:\n    """Blue fish."""\n\n\nraise SystemExit("never imported")\n'
+        )
+        monkeypatch.syspath_prepend(tmp_path)
+        words = docstring_words(["made_up", "a_missing_module"])
+        assert sorted(words) == sorted(
+            ["one", "fish", ".", "two", ",", "fish", ".", "blue", "fish", "."]
+        )
+
+    def test_the_library_is_a_text_of_some_length(self):
+        words = docstring_words(["heapq", "textwrap", "statistics"])
+        assert len(words) > 3000
+        assert words == docstring_words(["heapq", "textwrap", "statistics"])
+
+    def test_no_text_at_all(self):
+        with pytest.raises(ValueError, match=r"at least one docstring, got a_missing_module"):
+            docstring_words(["a_missing_module"])
