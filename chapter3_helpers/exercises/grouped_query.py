@@ -1,0 +1,131 @@
+"""The exercises of ``11_grouped_query_kv_cache``."""
+
+import torch
+
+from chapter3_helpers.exercises import Exercise
+
+
+def _random(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(11))
+
+
+def _outside_window(num_cached: int, num_new: int, window: int, off: int = 0) -> torch.Tensor:
+    keys = torch.arange(num_cached + num_new)
+    queries = num_cached + torch.arange(num_new)[:, None]
+    return (keys > queries) | (keys <= queries - window - off)
+
+
+WINDOW_MASK = Exercise(
+    name="11a",
+    solution=_outside_window,
+    cases=((4, 3, 2), (0, 5, 3), (6, 1, 4), (5, 4, 20)),
+    misconceptions={
+        "The future is hidden, but your window is not: the oldest keys have to be hidden too.": (
+            lambda num_cached, num_new, window: _outside_window(num_cached, num_new, 10**9)
+        ),
+        "Your queries see one key too many: the query's own key is one of the `window` keys.": (
+            lambda num_cached, num_new, window: _outside_window(num_cached, num_new, window, 1)
+        ),
+        "Your first query stands at position 0. Behind the cached tokens it stands at position "
+        "num_cached.": lambda num_cached, num_new, window: _outside_window(
+            0, num_cached + num_new, window
+        )[:num_new],
+        "You mark what is visible. In this series True means hidden.": (
+            lambda num_cached, num_new, window: ~_outside_window(num_cached, num_new, window)
+        ),
+        "The window hides the old keys, but your queries see the future.": (
+            lambda num_cached, num_new, window: (
+                torch.arange(num_cached + num_new)
+                <= num_cached + torch.arange(num_new)[:, None] - window
+            )
+        ),
+    },
+)
+
+
+def _grouped_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    B, H, T, D = queries.shape
+    K, S = keys.shape[1:3]
+    rows = queries.reshape(B, K, H // K * T, D)
+    return (rows @ keys.transpose(-2, -1)).reshape(B, H, T, S)
+
+
+GROUPED_SCORES = Exercise(
+    name="11b",
+    solution=_grouped_scores,
+    cases=(
+        (_random(2, 6, 5, 4), _random(2, 3, 7, 4)),
+        (_random(3, 8, 1, 10), _random(3, 2, 9, 10)),
+    ),
+    misconceptions={
+        "Query head h reads your key head h % K. Query heads that share a key head stand next to "
+        "one another: head h reads key head h // (H // K).": lambda queries, keys: (
+            queries @ keys.repeat(1, queries.shape[1] // keys.shape[1], 1, 1).transpose(-2, -1)
+        ),
+        "All your query heads read the first key head. That is multi-query attention; here there "
+        "are K key heads.": lambda queries, keys: queries @ keys[:, :1].transpose(-2, -1),
+        "Your scores are divided by sqrt(D). The task asks for the dot products alone.": (
+            lambda queries, keys: _grouped_scores(queries, keys) / queries.shape[-1] ** 0.5
+        ),
+    },
+)
+
+
+def _heads(weight: torch.Tensor, num_heads: int) -> torch.Tensor:
+    return weight.view(num_heads, -1, weight.shape[1])  # (H, D, d)
+
+
+POOL_HEADS = Exercise(
+    name="11c",
+    solution=lambda weight, num_heads, num_kv_heads: (
+        _heads(weight, num_heads)
+        .unflatten(0, (num_kv_heads, -1))  # (K, H / K, D, d)
+        .mean(dim=1)
+        .flatten(end_dim=1)
+    ),
+    cases=((_random(6 * 5, 7), 6, 2), (_random(8 * 3, 11), 8, 4)),
+    misconceptions={
+        "You average heads that lie K apart. The query heads of a group stand next to one another, "
+        "so the key heads that they had do too.": lambda weight, num_heads, num_kv_heads: (
+            _heads(weight, num_heads).unflatten(0, (-1, num_kv_heads)).mean(dim=0).flatten(0, 1)
+        ),
+        "You average neighbouring rows, which are numbers of one head. Cut the rows into heads "
+        "first, then average head with head.": lambda weight, num_heads, num_kv_heads: (
+            weight.unflatten(0, (-1, num_heads // num_kv_heads)).mean(dim=1)
+        ),
+        "You keep one head of each group and drop the others. All of them go into the mean.": (
+            lambda weight, num_heads, num_kv_heads: _heads(weight, num_heads)[
+                :: num_heads // num_kv_heads
+            ].flatten(0, 1)
+        ),
+        "You add the heads of a group. The sum gives keys that are too long, and so scores that "
+        "are too large: take the mean.": lambda weight, num_heads, num_kv_heads: (
+            _heads(weight, num_heads).unflatten(0, (num_kv_heads, -1)).sum(dim=1).flatten(0, 1)
+        ),
+    },
+)
+
+TOKENS_THAT_FIT = Exercise(
+    name="11d",
+    solution=lambda memory, num_layers, num_kv_heads, head_dim, bytes_per_number: (
+        memory // (2 * num_layers * num_kv_heads * head_dim * bytes_per_number)
+    ),
+    cases=((10_000, 3, 2, 5, 4), (5_700, 2, 1, 7, 2)),  # small, so that one token more is seen
+    misconceptions={
+        "You count keys or values. A token leaves both in the cache.": (
+            lambda memory, num_layers, num_kv_heads, head_dim, bytes_per_number: (
+                memory // (num_layers * num_kv_heads * head_dim * bytes_per_number)
+            )
+        ),
+        "You count one layer. Every layer has keys and values of its own.": (
+            lambda memory, num_layers, num_kv_heads, head_dim, bytes_per_number: (
+                memory // (2 * num_kv_heads * head_dim * bytes_per_number)
+            )
+        ),
+        "You count the last token, which fits only in part. Round down.": (
+            lambda memory, num_layers, num_kv_heads, head_dim, bytes_per_number: (
+                -(-memory // (2 * num_layers * num_kv_heads * head_dim * bytes_per_number))
+            )
+        ),
+    },
+)
