@@ -1,0 +1,123 @@
+"""The exercises of ``03_trainable_qkv``."""
+
+from collections.abc import Callable
+
+import torch
+
+from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
+
+QUERIES = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.0, -0.5]])  # (2, 3)
+KEYS = torch.tensor(  # (5, 3)
+    [[1.0, 0.0, 0.5], [-1.0, 2.0, 0.0], [0.0, 1.0, 1.0], [2.0, -1.0, 0.5], [0.5, 0.5, 0.5]]
+)
+
+
+def _linear_attention(d_in: int, d_out: int) -> SelfAttention_v2:
+    """Make a v2 without drawing from the generator that the notebook seeds."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(d_in)
+        return SelfAttention_v2(d_in, d_out)
+
+
+def _carry(
+    v2: SelfAttention_v2, turn: Callable[[torch.Tensor], torch.Tensor], names: str = "query key"
+) -> SelfAttention_v1:
+    """Fill a v1 from a v2; ``names`` says from which layers its queries and keys come."""
+    with torch.random.fork_rng(devices=[]):
+        v1 = SelfAttention_v1(v2.d_in, v2.d_out)
+    for target, source in zip(("query", "key", "value"), (*names.split(), "value"), strict=True):
+        weight = getattr(v2, f"W_{source}").weight.detach()
+        setattr(v1, f"W_{target}", torch.nn.Parameter(turn(weight).clone()))
+    return v1
+
+
+CARRY_WEIGHTS = Exercise(
+    name="03a",
+    solution=lambda v2: _carry(v2, lambda weight: weight.T),
+    cases=((_linear_attention(5, 3),), (_linear_attention(4, 4),)),
+    misconceptions={
+        "You kept the matrices as nn.Linear stores them, (d_out, d_in). SelfAttention_v1 computes "
+        "x @ W, which needs (d_in, d_out): transpose them. Between equal sizes this mistake raises "
+        "no error.": lambda v2: _carry(v2, lambda weight: weight),
+        "The shapes are right and the numbers are in the wrong places: reshape and view only deal "
+        "them out anew, row by row. Rows become columns with .T.": (
+            lambda v2: _carry(v2, lambda weight: weight.reshape(v2.d_in, v2.d_out))
+        ),
+        "Queries and keys have changed places: every token now asks with what it should be found "
+        "by, which transposes the scores.": (
+            lambda v2: _carry(v2, lambda weight: weight.T, "key query")
+        ),
+    },
+)
+
+WEIGHTS = Exercise(
+    name="03b",
+    solution=lambda queries, keys: torch.softmax(queries @ keys.T / keys.shape[1] ** 0.5, dim=-1),
+    cases=((QUERIES, KEYS), (KEYS, 2 * QUERIES)),
+    misconceptions={
+        "The scores are not scaled. Divide them by the square root of d_k before softmax.": (
+            lambda queries, keys: torch.softmax(queries @ keys.T, dim=-1)
+        ),
+        "You divided by d_k itself. The spread of the scores grows with its square root, so this "
+        "flattens the weights more, the wider the keys are.": (
+            lambda queries, keys: torch.softmax(queries @ keys.T / keys.shape[1], dim=-1)
+        ),
+        "You divided by the square root of the number of keys. d_k is how many numbers are in one "
+        "key, the last dimension.": (
+            lambda queries, keys: torch.softmax(queries @ keys.T / keys.shape[0] ** 0.5, dim=-1)
+        ),
+        "Your columns sum to 1. Every query shares out its attention over the keys: softmax runs "
+        "along the last dimension.": (
+            lambda queries, keys: torch.softmax(queries @ keys.T / keys.shape[1] ** 0.5, dim=0)
+        ),
+        "You scaled the weights instead of the scores, so the rows no longer sum to 1.": (
+            lambda queries, keys: torch.softmax(queries @ keys.T, dim=-1) / keys.shape[1] ** 0.5
+        ),
+    },
+)
+
+MERGE = Exercise(
+    name="03c",
+    solution=lambda W_query, W_key: W_query @ W_key.T,
+    cases=((KEYS[:, :2], KEYS[:, 1:] + 1), (QUERIES.T, QUERIES.T - 0.5)),
+    misconceptions={
+        "This is (d_out, d_out). M stands between two tokens, x @ M @ x.T: it is (d_in, d_in).": (
+            lambda W_query, W_key: W_query.T @ W_key
+        ),
+        "This matrix gives the transposed scores: what each key thinks of each query. The row of a "
+        "score belongs to the query, so W_query stands first.": (
+            lambda W_query, W_key: W_key @ W_query.T
+        ),
+    },
+)
+
+COUNT = Exercise(
+    name="03d",
+    solution=lambda d_in, d_out, T: 3 * d_in * d_out,
+    cases=((5, 2, 11), (768, 64, 1024)),
+    misconceptions={
+        "You counted the attention weights too. They are computed anew for every input; training "
+        "changes parameters only.": lambda d_in, d_out, T: 3 * d_in * d_out + T * T,
+        "That is one matrix. Queries, keys and values have one each.": (
+            lambda d_in, d_out, T: d_in * d_out
+        ),
+        "You counted the numbers in the queries, keys and values. Those follow from the input; the "
+        "parameters are the matrices that make them.": lambda d_in, d_out, T: 3 * T * d_out,
+    },
+)
+
+DIVISOR = Exercise(
+    name="03e",
+    solution=lambda d_k, spread: spread**2 * d_k**0.5,
+    cases=((64, 0.5), (9, 3.0)),
+    misconceptions={
+        "That is right for a spread of 1 only. Every product in the sum holds one entry of the "
+        "query and one of the key.": lambda d_k, spread: d_k**0.5,
+        "The spread comes in twice, once from the query and once from the key.": (
+            lambda d_k, spread: spread * d_k**0.5
+        ),
+        "It is variances that add up over the d_k products; the standard deviation is the square "
+        "root of their sum.": lambda d_k, spread: spread**2 * d_k,
+    },
+)
