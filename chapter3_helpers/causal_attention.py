@@ -59,7 +59,7 @@ class CausalAttention(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., T, T) after softmax and before dropout."""
-        check_input(x, self.d_in, self.context_length)
+        check_input(x, self.d_in, self.context_length, self.W_query.weight)
         T = x.shape[-2]
         queries = self.W_query(x)  # (..., T, d_out)
         keys = self.W_key(x)  # (..., T, d_out)

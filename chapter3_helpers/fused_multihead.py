@@ -122,7 +122,7 @@ class MultiHeadAttention(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) after softmax and before dropout."""
-        check_input(x, self.d_in, self.context_length)
+        check_input(x, self.d_in, self.context_length, self.W_query.weight)
         T = x.shape[-2]
         queries = split_heads(self.W_query(x), self.num_heads)  # (..., H, T, D)
         keys = split_heads(self.W_key(x), self.num_heads)  # (..., H, T, D)
@@ -201,7 +201,7 @@ class FusedMultiHeadAttention(nn.Module):
 
     def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Compute queries, keys and values, (..., H, T, D) each, in one matrix product."""
-        check_input(x, self.d_in, self.context_length)
+        check_input(x, self.d_in, self.context_length, self.W_qkv.weight)
         queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)  # (..., T, d_out) each
         return (
             split_heads(queries, self.num_heads),

@@ -51,7 +51,7 @@ class SelfAttention_v1(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., T, T) that ``forward`` mixes the values with."""
-        check_input(x, self.d_in)
+        check_input(x, self.d_in, weight=self.W_query)
         queries = x @ self.W_query  # (..., T, d_out)
         keys = x @ self.W_key  # (..., T, d_out)
         scores = queries @ keys.transpose(-2, -1)  # (..., T, T)
@@ -96,7 +96,7 @@ class SelfAttention_v2(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., T, T) that ``forward`` mixes the values with."""
-        check_input(x, self.d_in)
+        check_input(x, self.d_in, weight=self.W_query.weight)
         queries = self.W_query(x)  # (..., T, d_out)
         keys = self.W_key(x)  # (..., T, d_out)
         scores = queries @ keys.transpose(-2, -1)  # (..., T, T)

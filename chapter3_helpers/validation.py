@@ -53,11 +53,16 @@ def check_tensor(
         raise ValueError(f"{name} must be a floating-point tensor, got {value.dtype}")
 
 
-def check_input(x: torch.Tensor, d_in: int, context_length: int | None = None) -> None:
+def check_input(
+    x: torch.Tensor,
+    d_in: int,
+    context_length: int | None = None,
+    weight: torch.Tensor | None = None,
+) -> None:
     """Refuse what an attention module cannot read.
 
     Expected is a floating-point tensor of shape (T, d_in) or (B, T, d_in) with T no longer
-    than ``context_length``.
+    than ``context_length``, and of the dtype and on the device of ``weight``.
     """
     check_tensor("x", x, dims=(2, 3), form="(T, d_in) or (B, T, d_in)")
     if x.shape[-1] != d_in:
@@ -65,6 +70,15 @@ def check_input(x: torch.Tensor, d_in: int, context_length: int | None = None) -
     if context_length is not None and x.shape[-2] > context_length:
         raise ValueError(
             f"x must hold at most context_length={context_length} tokens, got {x.shape[-2]}"
+        )
+    if weight is None or (x.dtype, x.device) == (weight.dtype, weight.device):
+        return
+    kind = x.device.type
+    converts = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+    if x.device != weight.device or not converts:
+        raise ValueError(
+            f"x must be {weight.dtype} on {weight.device}, as the weights are, "
+            f"got {x.dtype} on {x.device}"
         )
 
 

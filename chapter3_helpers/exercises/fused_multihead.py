@@ -1,0 +1,128 @@
+"""The exercises of ``07_fused_multihead``."""
+
+import torch
+from torch.nn import functional
+
+from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.fused_multihead import MultiHeadAttention, count_parameters, split_heads
+
+
+def _tensor(*shape: int) -> torch.Tensor:
+    """Numbers that are all different, so that none can stand in the place of another unseen."""
+    generator = torch.Generator().manual_seed(7)
+    return torch.rand(*shape, generator=generator)
+
+
+def _size_of_attention(num_heads: int, width: int, context_length: int) -> tuple[int, int]:
+    attention = MultiHeadAttention(width, width, context_length, 0.0, num_heads)
+    return attention.head_dim, count_parameters(attention)
+
+
+GPT2_ATTENTION = Exercise(
+    name="07a",
+    solution=_size_of_attention,
+    cases=((12, 768, 1024), (25, 1600, 1024)),
+    misconceptions={
+        "The count includes a bias for queries, keys and values. GPT-2 does have them; the "
+        "exercise, like the class by default, leaves them out.": (
+            lambda num_heads, width, context_length: (width // num_heads, 4 * width * (width + 1))
+        ),
+        "Three matrices were counted. The fourth, with a bias, is out_proj.": (
+            lambda num_heads, width, context_length: (width // num_heads, 3 * width * width)
+        ),
+        "The parameters are right. But the width is shared by the heads: each answers with "
+        "width / num_heads numbers a token.": (
+            lambda num_heads, width, context_length: (width, width * (4 * width + 1))
+        ),
+    },
+)
+
+
+def _plain_view(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    B, T, width = x.shape
+    return x.reshape(B, num_heads, T, width // num_heads)
+
+
+def _heads_behind_tokens(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    return split_heads(x, num_heads).transpose(1, 2)
+
+
+def _columns_in_turn(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    return x.unflatten(-1, (-1, num_heads)).movedim(-1, 1)
+
+
+SPLIT_BY_HAND = Exercise(
+    name="07b",
+    solution=split_heads,
+    cases=((_tensor(2, 5, 6), 3), (_tensor(3, 4, 14), 2)),
+    misconceptions={
+        "The shape is right, but the numbers changed hands: a view alone deals out the numbers "
+        "in the order in which they lie in memory, token after token.": _plain_view,
+        "Cut well, but the heads still stand behind the tokens: a matrix product would compare "
+        "the heads of one token, not the tokens of one head.": _heads_behind_tokens,
+        "Head 0 got columns 0, H, 2H and so on. The columns of a head stand side by side.": (
+            _columns_in_turn
+        ),
+    },
+)
+
+
+def _contributions(context: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    D = context.shape[-1]
+    return torch.stack([head @ weight[:, h * D : h * D + D].T for h, head in enumerate(context)])
+
+
+def _rows_of_weight(context: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    D = context.shape[-1]
+    return torch.stack([head @ weight[h * D : h * D + D] for h, head in enumerate(context)])
+
+
+def _every_other_column(context: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    return torch.stack([head @ weight[:, h :: len(context)].T for h, head in enumerate(context)])
+
+
+HEAD_CONTRIBUTIONS = Exercise(
+    name="07c",
+    solution=_contributions,
+    cases=((_tensor(2, 5, 3), _tensor(6, 6)), (_tensor(5, 4, 2), _tensor(10, 10))),
+    misconceptions={
+        "These are rows of weight. nn.Linear stores (outputs, inputs): what it does with a "
+        "head's numbers stands in columns.": _rows_of_weight,
+        "These are every H-th column. The numbers of a head stand side by side: columns h * D "
+        "to h * D + D.": _every_other_column,
+    },
+)
+
+
+def _attend(queries, keys, values, hidden):
+    return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=~hidden)
+
+
+def _attend_to_hidden(queries, keys, values, hidden):
+    return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=hidden)
+
+
+def _attend_to_the_past(queries, keys, values, hidden):
+    return functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+
+
+def _scale_twice(queries, keys, values, hidden):
+    return _attend(queries / queries.shape[-1] ** 0.5, keys, values, hidden)
+
+
+# a window: a token sees itself and the token before it
+WINDOW = ~torch.ones(5, 5, dtype=torch.bool).triu(diagonal=-1).tril(diagonal=0)
+
+WINDOW_ATTENTION = Exercise(
+    name="07d",
+    solution=_attend,
+    cases=((10 * _tensor(3, 5, 2), 9 * _tensor(3, 5, 2), _tensor(3, 5, 2), WINDOW),),
+    misconceptions={
+        "True means visible to scaled_dot_product_attention and hidden in our masks: every "
+        "token attends to just what it was not to see.": _attend_to_hidden,
+        "That hides the future, whatever stands in hidden.": _attend_to_the_past,
+        "The scores are scaled twice: the function divides them by sqrt(D) by itself.": (
+            _scale_twice
+        ),
+    },
+)
