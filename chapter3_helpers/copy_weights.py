@@ -17,6 +17,7 @@ from torch import nn
 
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
+from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
 
@@ -44,6 +45,7 @@ class Projections:
             each.
         num_heads: how many heads there are.
         out: the output projection, (num_heads * head_dim,) squared, or None: heads side by side.
+        theta: the base of the rotary angles, or None: no positions but the mask's.
     """
 
     query: Sequence[Part]
@@ -51,13 +53,15 @@ class Projections:
     value: Sequence[Part]
     num_heads: int
     out: Part | None = None
+    theta: float | None = None
 
     @property
     def sizes(self) -> str:
         """Say what has to agree between source and target."""
         d_in = self.query[0].weight.shape[1]
         head_dim = sum(part.weight.shape[0] for part in self.query) // self.num_heads
-        return f"d_in={d_in}, num_heads={self.num_heads} and head_dim={head_dim}"
+        turned = "" if self.theta is None else f", turned by rotary positions of theta={self.theta}"
+        return f"d_in={d_in}, num_heads={self.num_heads} and head_dim={head_dim}{turned}"
 
 
 def copy_weights(source: nn.Module, target: nn.Module) -> None:
@@ -66,7 +70,9 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     The target keeps its dtype and device. A mask is no weight: from ``SelfAttention_v2`` to
     ``CausalAttention`` the projections are carried, and the target still hides the future.
     What one side lacks is made up for where that is exact: a missing bias is zero, a missing
-    ``out_proj`` the identity without bias.
+    ``out_proj`` the identity without bias. Rotary positions are no weights either, so both sides
+    must have the same; ``GroupedQueryAttention(..., rotary=False)`` takes ``MultiHeadAttention``'s
+    weights, and gives them back wherever heads that share keys agree.
 
     Args:
         source: any attention module of this package, or ``torch.nn.MultiheadAttention``.
@@ -150,6 +156,27 @@ def _(module: MultiHeadAttention, name: str) -> Projections:
 @find_projections.register
 def _(module: FusedMultiHeadAttention, name: str) -> Projections:
     return _packed(module.W_qkv.weight, module.W_qkv.bias, module)
+
+
+@find_projections.register
+def _(module: GroupedQueryAttention, name: str) -> Projections:
+    sharing = module.num_heads // module.num_kv_heads
+    keys, values = (
+        [
+            Part(weight)
+            for weight in layer.weight.detach().split(module.head_dim)  # one a key/value head
+            for _ in range(sharing)
+        ]
+        for layer in (module.W_key, module.W_value)
+    )
+    return Projections(
+        [_part(module.W_query)],
+        keys,
+        values,
+        num_heads=module.num_heads,
+        out=_part(module.out_proj),
+        theta=module.theta,
+    )
 
 
 @find_projections.register

@@ -159,6 +159,7 @@ class GroupedQueryAttention(nn.Module):
         self.d_in, self.d_out, self.context_length = d_model, d_model, max_seq_len
         self.num_heads, self.head_dim = num_heads, d_model // num_heads
         self.num_kv_heads, self.max_batch_size = num_kv_heads, max_batch_size
+        self.theta = theta if rotary else None
         self.W_query = nn.Linear(d_model, d_model, bias=False)
         self.W_key = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
         self.W_value = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)

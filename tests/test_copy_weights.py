@@ -10,6 +10,7 @@ from torch import nn
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.copy_weights import Part, Projections, copy_weights, find_projections
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
+from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import example_inputs
@@ -403,3 +404,52 @@ def test_a_new_kind_of_module_needs_one_registered_function():
     other = SharedKeys().double()
     copy_weights(full, other)  # three equal key heads fit into one
     assert_same_function(shared, other, (B, T, 7))
+
+
+def grouped(num_kv_heads, rotary=False, theta=10000.0):
+    torch.manual_seed(11)
+    return GroupedQueryAttention(
+        12, 6, num_kv_heads, max_seq_len=7, theta=theta, rotary=rotary
+    ).double()
+
+
+@pytest.mark.parametrize("kind", [MultiHeadAttention, FusedMultiHeadAttention])
+def test_grouped_queries_with_a_key_head_each_are_multi_head_attention(kind):
+    torch.manual_seed(3)
+    source, target = kind(12, 12, 7, 0.0, 6).double(), grouped(6)
+    x = torch.rand(2, 5, 12, dtype=torch.float64)
+    copy_weights(source, target)
+    torch.testing.assert_close(target(x), source(x))
+    back = kind(12, 12, 7, 0.0, 6).double()
+    copy_weights(target, back)
+    torch.testing.assert_close(back(x), source(x))
+
+
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 3])
+def test_heads_that_share_keys_are_written_out_for_multi_head_attention(num_kv_heads):
+    source, target = grouped(num_kv_heads), MultiHeadAttention(12, 12, 7, 0.0, 6).double()
+    x = torch.rand(2, 5, 12, dtype=torch.float64)
+    copy_weights(source, target)
+    torch.testing.assert_close(target(x), source(x))
+    again = grouped(num_kv_heads)
+    torch.nn.init.zeros_(again.W_key.weight)
+    copy_weights(target, again)  # exact, since the heads of a group agree
+    torch.testing.assert_close(again(x), source(x))
+
+
+def test_heads_that_differ_cannot_share_keys():
+    source, target = MultiHeadAttention(12, 12, 7, 0.0, 6).double(), grouped(2)
+    before = target.state_dict()
+    with pytest.raises(ValueError, match="source must have equal weights where target shares"):
+        copy_weights(source, target)
+    for name, value in target.state_dict().items():
+        assert torch.equal(value, before[name])
+
+
+def test_rotary_positions_must_agree():
+    source = MultiHeadAttention(12, 12, 7, 0.0, 6).double()
+    with pytest.raises(ValueError, match=r"head_dim=2 as source has, got .*theta=10000"):
+        copy_weights(source, grouped(6, rotary=True))
+    with pytest.raises(ValueError, match=r"theta=10000\.0 as source has, got .*theta=500\.0"):
+        copy_weights(grouped(2, rotary=True), grouped(2, rotary=True, theta=500.0))
+    copy_weights(grouped(2, rotary=True), grouped(2, rotary=True))

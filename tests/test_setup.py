@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 from rattler import MatchSpec
 
 from tests.notebook_files import notebook_paths, read
+from tests.regression.regenerate import README_NOTEBOOK, README_PICTURE, readme_picture
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -118,6 +119,11 @@ def test_readme_and_notebooks_link_to_files_that_exist():
         for target in re.findall(r"\]\(([^)#\s]+)\)", text):
             if not re.match(r"[a-z]+:", target):
                 assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_readmes_picture_is_the_notebooks():
+    notebook = read(ROOT / "notebooks" / README_NOTEBOOK)
+    assert README_PICTURE.read_bytes() == readme_picture(notebook)
 
 
 def test_nothing_is_fetched_from_elsewhere():

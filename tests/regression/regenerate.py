@@ -5,6 +5,7 @@ kept, so that ``git diff`` shows what a change did and nothing else.
 """
 
 import argparse
+import base64
 import copy
 import re
 import sys
@@ -16,6 +17,8 @@ from nbclient.exceptions import CellExecutionError
 from tqdm import tqdm
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+README_NOTEBOOK = "07_fused_multihead.ipynb"
+README_PICTURE = NOTEBOOKS.parent / "docs" / "heads.png"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 OVERWRITTEN = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -78,6 +81,19 @@ def regenerate(path: Path) -> None:
     nbformat.write(notebook, path)
 
 
+def save_readme_picture(path: Path) -> None:
+    """Keep the README's picture the one that its notebook shows."""
+    if path.name == README_NOTEBOOK:
+        README_PICTURE.parent.mkdir(exist_ok=True)
+        README_PICTURE.write_bytes(readme_picture(nbformat.read(path, as_version=4)))
+
+
+def readme_picture(notebook: nbformat.NotebookNode) -> bytes:
+    """Return the last grid of heads that a notebook shows, as PNG."""
+    cells = [cell for cell in notebook.cells if cell.source.startswith("head_grid(")]
+    return base64.b64decode(cells[-1].outputs[0].data["image/png"])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="*", type=Path, help="which (default: all)")
@@ -88,6 +104,7 @@ def main() -> int:
             progress.set_postfix_str(path.stem)
             try:
                 regenerate(path)
+                save_readme_picture(path)
             except CellExecutionError as error:
                 failed.append(path)
                 progress.write(f"{path.name} was left as it is:\n{error}", file=sys.stderr)
