@@ -159,7 +159,7 @@ def head_grid(
     colours = ScalarMappable(Normalize(scale["vmin"], scale["vmax"]), scale["cmap"])
     panel = (max(1.7, 0.5 + 0.28 * num_keys), max(1.7, 0.8 + 0.28 * num_queries))
     figure = DescribedFigure(
-        figsize=(panel[0] * columns + 1.8, panel[1] * rows + 1.5), layout="constrained"
+        figsize=(panel[0] * columns + 1.8, panel[1] * rows + 1.5), layout="compressed"
     )
     words = title_words(title)
     figure.suptitle(words.pop("label"), **words)
