@@ -5,13 +5,12 @@ import pytest
 
 from chapter3_helpers.explorers.handmade_transformer import (
     CONTROLS,
-    Weights,
     handmade_transformer_code,
     handmade_transformer_explorer,
     handmade_transformer_panels,
     handmade_transformer_state,
 )
-from chapter3_helpers.explorers.panels import Note
+from chapter3_helpers.explorers.panels import Matrix, Note
 from chapter3_helpers.handmade_transformer import MODEL, accuracy, complete, forward
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
@@ -83,7 +82,10 @@ def test_other_prompts_are_a_sentence(prompt, message):
         handmade_transformer_state({**DEFAULTS, "prompt": prompt})
 
 
-def test_the_changed_weight_is_outlined_alone():
-    html = Weights("bias", np.zeros((1, 8)), ("bias",), (0, 5)).html()
-    cells = html.split("<td")[1:]
-    assert ["outline" in cell for cell in cells] == [column == 5 for column in range(8)]
+@pytest.mark.parametrize("change", [{}, {"name": "c_proj_bias", "column": 5, "value": -1.0}])
+def test_the_changed_weight_alone_is_shown_with_what_it_was(change):
+    array = handmade_transformer_panels({**DEFAULTS, **change})[1]
+    assert isinstance(array, Matrix)
+    found = {text for row in array.texts for text in row if "→" in text}
+    assert found == ({"1024 → -1"} if change else {"1024 → 0"})
+    assert "→" in "".join(array.texts[array.picked])

@@ -13,7 +13,8 @@ from chapter3_helpers.explorers.recurrent import (
     recurrent_panels,
     recurrent_state,
 )
-from chapter3_helpers.recurrent import EncoderDecoder, tokenize
+from chapter3_helpers.recurrent import EncoderDecoder
+from chapter3_helpers.toy_language import tokenize
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
 

@@ -1,0 +1,203 @@
+"""The explorer of ``11_grouped_query_kv_cache``: who shares keys, and what the cache costs."""
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from chapter3_helpers.explorers.inputs import MOST_TOKENS, seeded
+from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.widget import Explorer, Settings, Steps, Words
+from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
+from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.sentence import embed_text
+
+D_MODEL, HEADS, HEAD_DIM, PROMPT = 512, 8, 64, 50
+KV_HEADS = tuple(heads for heads in range(1, HEADS + 1) if HEADS % heads == 0)
+GENERATED = (1, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
+
+CONTROLS = (
+    Steps(
+        "num_kv_heads",
+        "kv heads",
+        2,
+        "Heads whose keys and values are kept; a divisor of the 8 query heads",
+        options=lambda settings: KV_HEADS,
+    ),
+    Steps(
+        "generated",
+        "generated",
+        1000,
+        f"Tokens generated so far, behind a prompt of {PROMPT}",
+        options=lambda settings: [(f"{number:,}", number) for number in GENERATED],
+    ),
+    Words(
+        "text",
+        "sentence",
+        "the cat that chased the mouse slept",
+        "Type a sentence of your own, to see all heads on it",
+    ),
+    Steps(
+        "head",
+        "large: head",
+        0,
+        "Which query head to show in large",
+        options=lambda settings: list(range(HEADS)),
+    ),
+)
+
+
+@lru_cache(maxsize=len(KV_HEADS))  # drawing 800,000 weights takes longer than all the rest
+def _attention(num_kv_heads: int) -> GroupedQueryAttention:
+    with seeded(123):
+        attention = GroupedQueryAttention(D_MODEL, HEADS, num_kv_heads, max_seq_len=MOST_TOKENS)
+    return attention.requires_grad_(False)
+
+
+def _multiplications(num_tokens: int, num_kv_heads: int) -> int:
+    """Count those for the newest of ``num_tokens`` tokens, the others being in the cache.
+
+    Query and output: D_MODEL² each; key and value: D_MODEL times their width each; scores and
+    their product with the values: D_MODEL a token each.
+    """
+    return 2 * D_MODEL * (D_MODEL + num_kv_heads * HEAD_DIM + num_tokens)
+
+
+def grouped_query_state(settings: Settings) -> dict[str, Any]:
+    """Return who reads which head, the weights on a sentence, and what the next token costs.
+
+    Returns:
+        ``tokens``; ``reads`` (8, K), 1 where a query head reads a key/value head; ``weights``
+        (8, T, T); ``cache_bytes`` of one layer in float32; ``with_cache`` and ``without_cache``,
+        multiplications for the newest token.
+
+    Raises:
+        ValueError: the sentence is empty or too long to be drawn.
+    """
+    kv_heads, num_tokens = settings["num_kv_heads"], PROMPT + settings["generated"]
+    tokens, x = embed_text(settings["text"], d_in=D_MODEL)
+    if len(tokens) > MOST_TOKENS:
+        raise ValueError(
+            f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
+        )
+    x = 8 * (x - 0.5)  # spread wide, as in the notebook, so that untrained heads differ
+    return {
+        "tokens": tokens,
+        "reads": repeat_kv(torch.eye(kv_heads).unsqueeze(1), HEADS // kv_heads).squeeze(1),
+        "weights": _attention(kv_heads).attention_weights(x),
+        "cache_bytes": kv_cache_bytes(num_tokens, kv_heads, HEAD_DIM),
+        "with_cache": _multiplications(num_tokens, kv_heads),
+        "without_cache": num_tokens * _multiplications(num_tokens, kv_heads),
+    }
+
+
+def grouped_query_panels(settings: Settings) -> list[Panel]:
+    """Return who reads whom, all heads on the sentence, and both costs against the tokens."""
+    state = grouped_query_state(settings)
+    kv_heads, head, tokens = settings["num_kv_heads"], settings["head"], state["tokens"]
+    num_tokens, hidden = PROMPT + settings["generated"], causal_mask(len(tokens))
+    group = HEADS // kv_heads
+    lengths = [PROMPT + number for number in GENERATED]
+    megabytes = {
+        f"{K} kv head{'s' * (K > 1)}": [kv_cache_bytes(S, K, HEAD_DIM) / 1e6 for S in lengths]
+        for K in sorted({kv_heads, HEADS})
+    }
+    with_cache = [_multiplications(S, kv_heads) for S in lengths]
+    without = [S * count for S, count in zip(lengths, with_cache, strict=True)]
+    facts = {
+        "tokens so far": f"{PROMPT} + {settings['generated']:,} = {num_tokens:,}",
+        "cache, one layer in float32": f"2 · {num_tokens:,} · {kv_heads} · {HEAD_DIM} · 4 = "
+        f"{state['cache_bytes']:,} bytes",
+        "multiplications, cached": f"{state['with_cache']:,}",
+        "multiplications, everything again": f"{state['without_cache']:,}",
+    }
+    return [
+        Note(_note(state, settings)),
+        Matrix(
+            "who reads whom",
+            state["reads"],
+            [f"query head {h}" for h in range(HEADS)],
+            [f"kv {k}" for k in range(kv_heads)],
+            picked=head,
+            corner=("queries", "keys and values"),
+            texts=[[f"{number:g}" for number in row] for row in state["reads"].tolist()],
+        ),
+        Heads(
+            "all heads on the sentence, one scale",
+            state["weights"],
+            hidden,
+            picked=head,
+            names=[f"head {h}, kv {h // group}" for h in range(HEADS)],
+        ),
+        Matrix(f"weights of head {head}", state["weights"][head], tokens, hidden=hidden),
+        Curves(
+            "what is kept",
+            "tokens so far",
+            "cache in MB",
+            lengths,
+            megabytes,
+            mark=num_tokens,
+            log="xy",
+        ),
+        Curves(
+            "what the newest token costs",
+            "tokens so far",
+            "multiplications",
+            lengths,
+            {"with the cache": with_cache, "everything again": without},
+            mark=num_tokens,
+            log="xy",
+        ),
+        Facts(facts, "the numbers"),
+    ]
+
+
+def _note(state: dict[str, Any], settings: Settings) -> str:
+    group = HEADS // settings["num_kv_heads"]
+    shared = (
+        "Every query head has keys and values of its own"
+        if group == 1
+        else f"{group} query heads read each kv head: a cache of 1/{group} of the size"
+    )
+    ratio = state["without_cache"] // state["with_cache"]
+    return f"{shared}. Without a cache, the newest token takes {ratio:,} times the multiplications."
+
+
+def grouped_query_code(settings: Settings) -> str:
+    """Return the lines of Python that compute the same numbers."""
+    kv_heads, num_tokens = settings["num_kv_heads"], PROMPT + settings["generated"]
+    sizes = f"{D_MODEL} + {kv_heads} * {HEAD_DIM} + {num_tokens}"
+    return "\n".join(
+        [
+            "import torch",
+            "from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes",
+            "from chapter3_helpers.sentence import embed_text",
+            "",
+            f"tokens, x = embed_text({settings['text']!r}, d_in={D_MODEL})",
+            "torch.manual_seed(123)",
+            f"attention = GroupedQueryAttention({D_MODEL}, {HEADS}, {kv_heads})",
+            "weights = attention.attention_weights(8 * (x - 0.5)).detach()",
+            f"cache_bytes = kv_cache_bytes({num_tokens}, {kv_heads}, head_dim={HEAD_DIM})",
+            f"with_cache = 2 * {D_MODEL} * ({sizes})",
+            f"without_cache = {num_tokens} * with_cache",
+        ]
+    )
+
+
+def grouped_query_explorer(**settings: Any) -> Explorer:
+    """Explore shared keys and the cache; taught in ``11_grouped_query_kv_cache``.
+
+    Args:
+        settings: where to start: ``num_kv_heads``, ``generated``, ``text``, ``head``.
+
+    Returns:
+        A widget, to be the last line of a cell in JupyterLab.
+
+    Raises:
+        ValueError: there is no such setting.
+    """
+    explorer = Explorer(
+        "shared keys and the cache", CONTROLS, grouped_query_panels, grouped_query_code
+    )
+    explorer.set(**settings)
+    return explorer

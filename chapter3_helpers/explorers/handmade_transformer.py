@@ -1,0 +1,202 @@
+"""The explorer of ``10_handmade_transformer``: change one weight and watch what breaks."""
+
+from typing import Any
+
+import numpy as np
+
+from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Steps, Words
+from chapter3_helpers.handmade_transformer import (
+    ALPHABET,
+    MODEL,
+    accuracy,
+    complete,
+    forward,
+    tokenize,
+)
+
+COLUMNS = ("pos 0", "pos 1", "pos 2", "pos 3", "pos 4", "is a", "is b", "scratch")
+VALUES = (-2048, -1024, -512, -100, -10, -2, -1, -0.5, 0)
+VALUES += (0.5, 1, 2, 10, 100, 512, 1024, 2048)
+PATTERN = "aab" * 10
+NEW_TOKENS = 10
+LONGEST = 40
+
+
+def _row_names(name: str) -> tuple[str, ...]:
+    """Say what the rows of an array stand for; a bias is one row."""
+    if name == "token_embedding":
+        return tuple(ALPHABET)
+    return {"position_embedding": COLUMNS[:5], "c_proj_bias": ("bias",)}.get(name, COLUMNS)
+
+
+def _place(settings: Settings) -> tuple[int, ...]:
+    """Return the index of the weight in its array."""
+    row, column = settings["row"], settings["column"]
+    return (column,) if settings["name"] == "c_proj_bias" else (row, column)
+
+
+def _row_options(settings: Settings) -> list[tuple[str, int]]:
+    return [(f"{i}: {name}", i) for i, name in enumerate(_row_names(settings["name"]))]
+
+
+def _value_options(settings: Settings) -> list[tuple[str, float]]:
+    """Offer the values, and say at which the weight is as it was."""
+    was = MODEL.weights()[settings["name"]][_place(settings)]
+    return [
+        (f"{value:g} (as it was)" if value == was else f"{value:g}", float(value))
+        for value in VALUES
+    ]
+
+
+CONTROLS = (
+    Words("prompt", "prompt", "aabaa", "What the model continues; the letters a and b"),
+    Pick(
+        "name",
+        "change in",
+        "W_query",
+        "Which array of weights",
+        options=tuple(MODEL.weights()),
+    ),
+    Steps(
+        "row",
+        "row",
+        4,
+        "The row of the weight: what is read",
+        lambda settings: settings["name"] != "c_proj_bias",
+        options=_row_options,
+    ),
+    Steps(
+        "column",
+        "column",
+        3,
+        "The column of the weight: what is written",
+        options=lambda settings: [(f"{i}: {name}", i) for i, name in enumerate(COLUMNS)],
+    ),
+    Steps("value", "new weight", 0.0, "What the weight is changed to", options=_value_options),
+)
+
+
+def handmade_transformer_state(settings: Settings) -> dict[str, Any]:
+    """Return what the changed model does, and what it did before.
+
+    Returns:
+        ``model``; ``tokens``, the last five at most; ``weights`` (T, T) and ``logits`` (T, 2);
+        ``completion`` and ``completion_before``; ``right``, a pair of counts.
+
+    Raises:
+        ValueError: the prompt is empty, too long, or holds other letters than a and b.
+    """
+    prompt = settings["prompt"]
+    strangers = [character for character in prompt if character not in ALPHABET]
+    if strangers:
+        raise ValueError(f"The model knows the letters a and b alone, not “{strangers[0]}”.")
+    if not 0 < len(prompt) <= LONGEST:
+        raise ValueError(f"This prompt has {len(prompt)} letters; type 1 to {LONGEST}, a and b.")
+    model = MODEL.with_weight(settings["name"], _place(settings), settings["value"])
+    tokens = prompt[-model.context_length :]
+    results = forward(tokenize(tokens), model)
+    return {
+        "model": model,
+        "tokens": tokens,
+        "weights": results["weights"],
+        "logits": results["logits"],
+        "completion": complete(prompt, NEW_TOKENS, model),
+        "completion_before": complete(prompt, NEW_TOKENS),
+        "right": accuracy(PATTERN, model),
+    }
+
+
+def handmade_transformer_panels(settings: Settings) -> list[Panel]:
+    """Return what the change does to completion and accuracy, to weights and to logits."""
+    state = handmade_transformer_state(settings)
+    labels = [f"{place}: {letter}" for place, letter in enumerate(state["tokens"])]
+    name, place = settings["name"], _place(settings)
+    array, was = state["model"].weights()[name], MODEL.weights()[name][place]
+    array, (row, column) = np.atleast_2d(array), (0, *place)[-2:]  # a bias is one row
+    texts = [[f"{number:g}" for number in numbers] for numbers in array.tolist()]
+    if settings["value"] != was:
+        texts[row][column] = f"{was:g} → {settings['value']:g}"
+    hidden = np.triu(np.ones((len(labels),) * 2, dtype=bool), k=1)
+    facts = {
+        "prompt": settings["prompt"],
+        "goes on with": state["completion"],
+        "before the change": state["completion_before"],
+        "right on aab, aab, …": f"{state['right'][0]} of {state['right'][1]}",
+    }
+    return [
+        Note(_note(state, settings)),
+        Matrix(
+            f"{name}, changed at [{', '.join(map(str, place))}]",
+            array,
+            _row_names(name),
+            COLUMNS,
+            signed=True,
+            picked=row,
+            corner=("row", "column"),
+            texts=texts,
+        ),
+        Matrix("attention weights", state["weights"], labels, hidden=hidden),
+        Matrix(
+            "logits",
+            state["logits"],
+            labels,
+            list(ALPHABET),
+            signed=True,
+            corner=("token", "next token"),
+            texts=[[f"{logit:g}" for logit in pair] for pair in (state["logits"] + 0.0).tolist()],
+        ),
+        Facts(facts, "what it writes"),
+    ]
+
+
+def _note(state: dict[str, Any], settings: Settings) -> str:
+    number, total = state["right"]
+    was = MODEL.weights()[settings["name"]][_place(settings)]
+    if settings["value"] == was:
+        return f"This weight is as it was, {was:g}: {number} of {total} are right."
+    change = f"From {was:g} to {settings['value']:g}: {number} of {total} are right"
+    if number < total:
+        return f"{change}. Which other values would do?"
+    if state["completion"] != state["completion_before"]:
+        return f"{change}, and yet this prompt goes on differently: a prompt that the count misses."
+    return f"{change}, and this prompt goes on as before. Is there a prompt that shows the change?"
+
+
+def handmade_transformer_code(settings: Settings) -> str:
+    """Return the lines of Python that compute the same results."""
+    prompt, tokens = settings["prompt"], settings["prompt"][-MODEL.context_length :]
+    change = f"{settings['name']!r}, {_place(settings)}, {settings['value']}"
+    return "\n".join(
+        [
+            "from chapter3_helpers.handmade_transformer import (",
+            "    MODEL, accuracy, complete, forward, tokenize",
+            ")",
+            "",
+            f"model = MODEL.with_weight({change})",
+            f"results = forward(tokenize({tokens!r}), model)",
+            'weights, logits = results["weights"], results["logits"]',
+            f"completion = complete({prompt!r}, {NEW_TOKENS}, model)",
+            'right = accuracy("aab" * 10, model)',
+        ]
+    )
+
+
+def handmade_transformer_explorer(**settings: Any) -> Explorer:
+    """Explore what any single weight is for; taught in ``10_handmade_transformer``.
+
+    Args:
+        settings: where to start: ``prompt``, ``name`` (of the array), ``row``, ``column``,
+            ``value``.
+
+    Returns:
+        A widget, to be the last line of a cell in JupyterLab.
+
+    Raises:
+        ValueError: there is no such setting.
+    """
+    explorer = Explorer(
+        "one weight changed", CONTROLS, handmade_transformer_panels, handmade_transformer_code
+    )
+    explorer.set(**settings)
+    return explorer

@@ -1,0 +1,293 @@
+"""The explorer of ``08_positions``: five ways to place a sentence, a swap of words, and a move."""
+
+from typing import Any
+
+import torch
+
+from chapter3_helpers.described import KEY_LABEL
+from chapter3_helpers.explorers.inputs import MOST_TOKENS, seeded
+from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.widget import (
+    Explorer,
+    Pick,
+    Settings,
+    Slider,
+    Steps,
+    Switch,
+    Words,
+)
+from chapter3_helpers.masking import causal_mask, mask_scores
+from chapter3_helpers.positions import (
+    LearnedPositions,
+    alibi_bias,
+    alibi_slopes,
+    apply_rotary,
+    linear_bias,
+    rotary_frequencies,
+)
+from chapter3_helpers.sentence import embed_text
+from chapter3_helpers.softmax import softmax
+from chapter3_helpers.trainable_qkv import SelfAttention_v1
+
+NONE, LEARNED, LINEAR, ALIBI, ROTARY = "none", "learned", "linear bias", "ALiBi", "rotary"
+THETAS = (1.0, 2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
+TABLE = 512  # positions that the learned table has a vector for
+REACH = 12  # how far the curve goes to either side
+SAME = 5e-5  # below it, four decimals show no difference
+
+
+def read_words(text: str) -> tuple[tuple[str, ...], torch.Tensor]:
+    """Return the tokens of a sentence and their embeddings (T, 4), as the notebook gives them."""
+    tokens, x = embed_text(text, d_in=4)
+    if len(tokens) > MOST_TOKENS:
+        raise ValueError(
+            f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
+        )
+    return tokens, x
+
+
+def _word_options(settings: Settings) -> list[tuple[str, int]]:
+    """Offer every token but the last, whose row is watched."""
+    try:
+        tokens, _ = read_words(settings["text"])
+    except ValueError:  # the explorer says what is wrong with the sentence
+        return [("none", 0)]
+    return [(f"{i}: {token}", i) for i, token in enumerate(tokens[:-1] or tokens)]
+
+
+def _head_options(settings: Settings) -> list[tuple[str, int]]:
+    slopes = alibi_slopes(settings["num_heads"]).tolist()
+    return [(f"{head}: {slope:.3g}", head) for head, slope in enumerate(slopes)]
+
+
+CONTROLS = (
+    Pick(
+        "scheme",
+        "positions",
+        ROTARY,
+        "How attention is told about order",
+        options=(NONE, LEARNED, LINEAR, ALIBI, ROTARY),
+    ),
+    Words("text", "sentence", "the oven cooked the bread so", "Type a sentence of your own"),
+    Slider("start", "starts at", 0, "Where in a longer text the sentence stands", low=0, high=200),
+    Steps("first", "swap", 1, "Its place is swapped with the next one's", options=_word_options),
+    Steps("second", "with", 4, "Pick the same word to swap nothing", options=_word_options),
+    Steps(
+        "theta",
+        "theta",
+        10_000.0,
+        "The larger, the slower the second pair of numbers turns",
+        lambda settings: settings["scheme"] == ROTARY,
+        options=lambda settings: [(f"{theta:,.0f}", theta) for theta in THETAS],
+    ),
+    Slider(
+        "num_heads",
+        "heads",
+        8,
+        "How many heads share out the slopes",
+        lambda settings: settings["scheme"] == ALIBI,
+        low=1,
+        high=12,
+    ),
+    Steps(
+        "head",
+        "head: slope",
+        0,
+        "Which head to show in large, and its slope",
+        lambda settings: settings["scheme"] == ALIBI,
+        options=_head_options,
+    ),
+    Switch("causal", "hide the future", False, "The causal mask, in addition"),
+    Slider("seed", "seed", 123, "Another seed draws other weight matrices", low=0, high=999),
+)
+
+
+def positions_state(settings: Settings) -> dict[str, Any]:
+    """Return what the last token and all others attend to, and one score at every distance.
+
+    Returns:
+        ``tokens``; ``weights`` (T, T), and ``heads`` (H, T, T), H above 1 for ALiBi alone;
+        ``unmoved`` (T, T), the weights where the sentence starts at 0; ``before`` and ``after``
+        (T,), the last row without and with the swap, both in the order of the words as typed;
+        ``distances`` (25,) and ``curves``: the score of the last token and the first swapped word
+        at each distance, by where the sentence starts.
+    """
+    tokens, x = read_words(settings["text"])
+    T, first, second = len(tokens), settings["first"], settings["second"]
+    order = list(range(T))
+    order[first], order[second] = order[second], order[first]
+    head = settings["head"] if settings["scheme"] == ALIBI else 0  # the others have one head
+    with torch.no_grad():
+        with seeded(settings["seed"]):
+            attention = SelfAttention_v1(4, 4)
+        heads = softmax(_scores(attention, x, x, settings))  # (H, T, T)
+        swapped = softmax(_scores(attention, x[order], x[order], settings))
+        unmoved = softmax(_scores(attention, x, x, {**settings, "start": 0}))
+        queries, keys = x[-1].expand(2 * REACH + 1, 4), x[first].expand(2 * REACH + 1, 4)
+        curves = {}
+        for start in sorted({0, settings["start"]}):
+            scores = _scores(attention, queries, keys, {**settings, "start": start})
+            curves[start] = scores[head, REACH]  # the query stands in the middle
+    return {
+        "tokens": tokens,
+        "heads": heads,
+        "weights": heads[head],
+        "unmoved": unmoved[head],
+        "before": heads[head, -1],
+        "after": swapped[head, -1, order],
+        "distances": torch.arange(-REACH, REACH + 1),
+        "curves": curves,
+    }
+
+
+def _scores(
+    attention: SelfAttention_v1, asking: torch.Tensor, asked: torch.Tensor, settings: Settings
+) -> torch.Tensor:
+    """Return the scaled scores (H, T, T) of tokens (T, 4) that ask and tokens that are asked."""
+    scheme, start, T = settings["scheme"], settings["start"], len(asking)
+    if scheme == LEARNED:
+        with seeded(settings["seed"]):
+            table = 10 * LearnedPositions(TABLE, 4).weight  # untrained; turned up to be seen
+        asking, asked = (x + table[start : start + T] for x in (asking, asked))
+    queries, keys = asking @ attention.W_query, asked @ attention.W_key
+    if scheme == ROTARY:
+        turns = rotary_frequencies(4, start + T, settings["theta"])[start:]
+        queries, keys = apply_rotary(queries, turns), apply_rotary(keys, turns)
+    scores = (queries @ keys.T / 4**0.5).unsqueeze(0)
+    if scheme == LINEAR:
+        scores = scores + linear_bias(T)
+    elif scheme == ALIBI:
+        scores = scores + alibi_bias(settings["num_heads"], T)  # (1, T, T) -> (H, T, T)
+    return mask_scores(scores) if settings["causal"] else scores
+
+
+def positions_panels(settings: Settings) -> list[Panel]:
+    """Return the weights, the last row without and with the swap, and the score by distance."""
+    state = positions_state(settings)
+    tokens, scheme = state["tokens"], settings["scheme"]
+    first, second, last = settings["first"], settings["second"], len(tokens) - 1
+    hidden = causal_mask(len(tokens)) if settings["causal"] else None
+    panels: list[Panel] = [
+        Note(_note(state, settings)),
+        Matrix(f"weights, positions: {scheme}", state["weights"], tokens, hidden=hidden),
+        Matrix(
+            f"what “{tokens[last]}” gives every word, wherever it stands",
+            torch.stack([state["before"], state["after"]]),
+            ["as typed", f"“{tokens[first]}” and “{tokens[second]}” swapped"],
+            tokens,
+            corner=("order", KEY_LABEL),
+        ),
+        Curves(
+            f"score of “{tokens[last]}” asking “{tokens[first]}”",
+            "key's position minus query's position",
+            "score",
+            state["distances"],
+            {f"from {start} on": curve for start, curve in state["curves"].items()},
+            mark=first - last if last - first <= REACH else None,
+        ),
+        Facts(_facts(settings), "what is added"),
+    ]
+    if scheme == ALIBI:
+        panels.insert(
+            1, Heads("all heads, one scale", state["heads"], hidden, picked=settings["head"])
+        )
+    return panels
+
+
+def _note(state: dict[str, Any], settings: Settings) -> str:
+    tokens, start = state["tokens"], settings["start"]
+    first, second = tokens[settings["first"]], tokens[settings["second"]]
+    swap = (state["after"] - state["before"]).abs().max().item()
+    if settings["first"] == settings["second"]:
+        text = "Nothing is swapped. "
+    elif swap > SAME:
+        text = (
+            f"Swapping “{first}” and “{second}” changes a weight of “{tokens[-1]}” by {swap:.4f}. "
+        )
+    else:
+        text = f"Swapping “{first}” and “{second}” changes nothing for “{tokens[-1]}”. "
+    if start == 0:
+        return text + "Move the sentence: do the weights follow, and does the score?"
+    move = (state["weights"] - state["unmoved"]).abs().max().item()
+    if move > SAME:
+        return text + f"Moving the sentence by {start} changes a weight by {move:.4f}."
+    if settings["scheme"] == NONE:
+        return text + f"Moving the sentence by {start} changes nothing: no position is known."
+    return text + f"Moving the sentence by {start} changes nothing: only the distance counts."
+
+
+def _facts(settings: Settings) -> dict[str, str]:
+    scheme = settings["scheme"]
+    if scheme == LEARNED:
+        return {"to every token": f"a row of a table ({TABLE}, 4), untrained, ten times as large"}
+    if scheme == LINEAR:
+        return {"to every score": "-1 for each position between query and key"}
+    if scheme == ALIBI:
+        slope = alibi_slopes(settings["num_heads"])[settings["head"]].item()
+        return {"to every score": f"-{slope:.4f} for each position between query and key"}
+    if scheme == ROTARY:
+        speeds = rotary_frequencies(4, 2, settings["theta"])[1].angle().tolist()
+        return {"a turn of queries and keys": " and ".join(f"{s:.4f}" for s in speeds) + " radians"}
+    return {"to tokens and scores": "nothing"}
+
+
+def positions_code(settings: Settings) -> str:
+    """Return the lines of Python that compute the same weights."""
+    scheme, start, head = settings["scheme"], settings["start"], settings["head"]
+    names, placed, extra = "", "queries, keys = x @ attention.W_query, x @ attention.W_key", ""
+    if scheme == LEARNED:
+        names, seed = "LearnedPositions", settings["seed"]
+        placed = (
+            f"torch.manual_seed({seed})\n"
+            f"x = x + 10 * LearnedPositions({TABLE}, 4).weight[{start} : {start} + len(x)]\n"
+            f"{placed}"
+        )
+    elif scheme == LINEAR:
+        names, extra = "linear_bias", " + linear_bias(len(x))"
+    elif scheme == ALIBI:
+        names, extra = "alibi_bias", f" + alibi_bias({settings['num_heads']}, len(x))[{head}]"
+    elif scheme == ROTARY:
+        names, theta = "apply_rotary, rotary_frequencies", settings["theta"]
+        call = f"{start} + len(x), {theta})[{start}:]" if start else f"len(x), {theta})"
+        placed = (
+            f"turns = rotary_frequencies(4, {call}\n"
+            "projected = x @ attention.W_query, x @ attention.W_key\n"
+            "queries, keys = (apply_rotary(numbers, turns) for numbers in projected)"
+        )
+    scores = f"queries @ keys.T / 4**0.5{extra}"
+    imports = [f"from chapter3_helpers.positions import {names}"] if names else []
+    if settings["causal"]:
+        imports.insert(0, "from chapter3_helpers.masking import mask_scores")
+        scores = f"mask_scores({scores})"
+    return "\n".join(
+        [
+            "import torch",
+            *imports,
+            "from chapter3_helpers.sentence import embed_text",
+            "from chapter3_helpers.trainable_qkv import SelfAttention_v1",
+            "",
+            f"tokens, x = embed_text({settings['text']!r}, d_in=4)",
+            f"torch.manual_seed({settings['seed']})",
+            "attention = SelfAttention_v1(4, 4)",
+            placed,
+            f"weights = torch.softmax({scores}, dim=-1).detach()",
+        ]
+    )
+
+
+def positions_explorer(**settings: Any) -> Explorer:
+    """Explore five ways to place a sentence; taught in ``08_positions``.
+
+    Args:
+        settings: where to start: ``scheme``, ``text``, ``start``, ``first`` and ``second`` (the
+            words to swap, by index), ``theta``, ``num_heads``, ``head``, ``causal``, ``seed``.
+
+    Returns:
+        A widget, to be the last line of a cell in JupyterLab.
+
+    Raises:
+        ValueError: there is no such setting.
+    """
+    explorer = Explorer("positions", CONTROLS, positions_panels, positions_code)
+    explorer.set(**settings)
+    return explorer
