@@ -190,6 +190,13 @@ def test_bfloat16_is_close_to_float64():
     torch.testing.assert_close(rough.double(), make()(x), atol=0.03, rtol=0)
 
 
+def test_autocast_chooses_the_number_format():
+    attention, x = make(dtype=torch.float32), tokens(T, D_IN, dtype=torch.float32)
+    with torch.autocast("cpu", torch.bfloat16):
+        context = attention(x.bfloat16())
+    torch.testing.assert_close(context.float(), attention(x), atol=0.03, rtol=0)
+
+
 def test_large_scores_do_not_overflow():
     attention, x = make(dtype=torch.float32), tokens(T, D_IN, dtype=torch.float32)
     assert attention(1000 * x).isfinite().all()
@@ -236,6 +243,16 @@ def test_refuses_bad_arguments(arguments, error, message):
         (torch.ones(1, B, T, D_IN), ValueError, r"got 4 dimension\(s\): \(1, 2, 5, 7\)"),
         (torch.ones(T, D_IN).long(), ValueError, "x must be a floating-point tensor, got torch.i"),
         (torch.ones(0, D_IN), ValueError, r"x must not be empty, got shape \(0, 7\)"),
+        (
+            torch.ones(T, D_IN).double(),
+            ValueError,
+            "x must be torch.float32 on cpu, .* got torch.float64",
+        ),
+        (
+            torch.ones(T, D_IN, device="meta"),
+            ValueError,
+            "x must be torch.float32 on cpu, .* on meta",
+        ),
         ([[1.0] * D_IN], TypeError, "x must be a torch.Tensor, got list"),
     ],
     ids=lambda value: str(tuple(value.shape)) if isinstance(value, torch.Tensor) else "",

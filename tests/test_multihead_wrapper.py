@@ -208,6 +208,8 @@ def test_refuses_bad_arguments(bad, error, message):
         (torch.ones(D_IN), r"\(T, d_in\) or \(B, T, d_in\), got 1 dimension"),
         (torch.ones(T, D_IN).int(), "x must be a floating-point tensor, got torch.int32"),
         (torch.ones(B, 0, D_IN), "x must not be empty"),
+        (torch.ones(T, D_IN).double(), "x must be torch.float32 on cpu, .* got torch.float64"),
+        (torch.ones(T, D_IN, device="meta"), "x must be torch.float32 on cpu, .* on meta"),
     ],
     ids=lambda value: str(tuple(value.shape)) if isinstance(value, torch.Tensor) else "",
 )

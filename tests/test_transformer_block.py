@@ -50,19 +50,17 @@ class TestCollapse:
         assert (alpha[:, causal_mask(T)] == 0).all()
 
     def test_the_later_layer_stands_on_the_left_of_the_weights(self):
-        """Derived by hand: first both tokens become token 0, then token 1 looks at token 1."""
-        to_first = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
-        averaging = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
-        V1 = torch.tensor([[0.0, 1.0], [0.0, 0.0]])
-        V2 = torch.tensor([[0.0, 0.0], [1.0, 0.0]])
-        alpha, V = collapse_two_layers(to_first, averaging, V1, V2)
-        assert alpha.tolist() == [[1.0, 0.0], [1.0, 0.0]]
-        assert V.tolist() == [[1.0, 0.0], [0.0, 0.0]]
-        swapped, _ = collapse_two_layers(averaging, to_first, V1, V2)
-        assert torch.equal(swapped, to_first)
-        looking_on = torch.tensor([[0.0, 1.0], [1.0, 0.0]])  # not causal, so that order shows
-        assert collapse_two_layers(to_first, looking_on, V1, V2)[0].tolist() == [[1, 0], [1, 0]]
-        assert collapse_two_layers(looking_on, to_first, V1, V2)[0].tolist() == [[0, 1], [0, 1]]
+        """Derived by hand: one layer copies token 0 over token 1, the other swaps the two."""
+        copying = torch.tensor([[1.0, 0.0], [1.0, 0.0]])
+        swapping = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+        V1 = torch.tensor([[0.0, 1.0], [0.0, 0.0]])  # the first number becomes the second
+        V2 = torch.tensor([[0.0, 0.0], [1.0, 0.0]])  # and back again
+        alpha, V = collapse_two_layers(copying, swapping, V1, V2)  # nothing is left to swap
+        assert alpha.tolist() == [[1, 0], [1, 0]]
+        assert V.tolist() == [[1, 0], [0, 0]]
+        alpha, V = collapse_two_layers(swapping, copying, V2, V1)  # token 1, copied
+        assert alpha.tolist() == [[0, 1], [0, 1]]
+        assert V.tolist() == [[0, 0], [0, 1]]
 
     @pytest.mark.parametrize("name", ["alpha1", "alpha2", "V1", "V2"])
     def test_every_argument_is_checked(self, name):
@@ -286,6 +284,11 @@ class TestTraining:
         first, again = (train(self.small(), text, steps=3, progress=False) for _ in range(2))
         assert first == again
         assert first != train(self.small(), text, steps=3, seed=1, progress=False)
+
+    def test_leaves_the_number_of_threads_as_it_was(self):
+        before = torch.get_num_threads()
+        train(self.small(), torch.randint(5, (100,)), steps=1, progress=False)
+        assert torch.get_num_threads() == before
 
     def test_the_bar_ends_the_same_whatever_the_loss(self, capsys):
         train(self.small(), torch.randint(5, (100,)), steps=3)

@@ -46,8 +46,8 @@ def dropout_panels(settings: Settings) -> list[Panel]:
         )
     return [
         Note(_note(settings)),
-        Matrix("native: AMD, Apple, Arm", state["native"], TOKENS, hidden=hidden),
-        Matrix("mkl: Intel with MKL", state["mkl"], TOKENS, hidden=hidden),
+        Matrix("native: one draw a cell", state["native"], TOKENS, hidden=hidden),
+        Matrix("mkl: one draw seeds them all", state["mkl"], TOKENS, hidden=hidden),
         Facts(facts, "row by row"),
     ]
 
@@ -57,8 +57,8 @@ def _note(settings: Settings) -> str:
         return "Outside training nothing is dropped and nothing is scaled, whatever p and seed are."
     kinds = {"native": "the left one", "mkl": "the right one"}
     return (
-        f"Both masks are right for seed {settings['seed']}; this computer's CPU draws "
-        f"{kinds[cpu_dropout_generator()]}. A row sums to 1 on average only."
+        f"Both masks are right for seed {settings['seed']}; PyTorch draws "
+        f"{kinds[cpu_dropout_generator()]} on this machine. A row sums to 1 on average only."
     )
 
 

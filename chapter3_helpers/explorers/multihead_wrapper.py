@@ -21,7 +21,7 @@ from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 CONTROLS = (
     SENTENCE,
     Slider("d_out", "d_out per head", 2, "Numbers that each head returns", low=1, high=8),
-    Slider("num_heads", "heads", 2, "How many heads stand side by side", low=1, high=12),
+    Slider("num_heads", "heads", 4, "How many heads stand side by side", low=1, high=12),
     Slider("seed", "seed", 123, "Another seed draws other weight matrices", low=0, high=999),
     row_picker(default=1),
 )

@@ -1,0 +1,99 @@
+"""The exercises of ``00_why_attention``."""
+
+import torch
+
+from chapter3_helpers.exercises import Exercise
+
+
+def _alignment(order):
+    return torch.eye(len(order))[order]
+
+
+def _additive_scores(query, keys, W, U, v):
+    return torch.tanh(W @ query + keys @ U.T) @ v
+
+
+def _numbers(*shape, seed):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def _score_case(T, d, a, seed):
+    """Return a query (d,), keys (T, d), W and U (a, d), v (a,)."""
+    return (
+        _numbers(d, seed=seed),
+        _numbers(T, d, seed=seed + 1),
+        _numbers(a, d, seed=seed + 2),
+        _numbers(a, d, seed=seed + 3),
+        _numbers(a, seed=seed + 4),
+    )
+
+
+WORDS = Exercise(
+    name="00a",
+    solution=lambda: 26**10,
+    misconceptions={
+        "That many letters could be chosen if there were one choice among 26 x 10. There are ten "
+        "choices, one after another, so their numbers multiply.": lambda: 26 * 10,
+        "That counts words of 26 letters from an alphabet of ten: base and exponent have changed "
+        "places.": lambda: 10**26,
+    },
+)
+
+ALIGNMENT = Exercise(
+    name="00b",
+    solution=_alignment,
+    cases=(([2, 0, 1, 3],), ([3, 1, 0, 4, 2],)),
+    misconceptions={
+        "This is the transpose. A row is a word that is written, a column one that is read.": (
+            lambda order: _alignment(order).T
+        ),
+        "This reads word by word, each from its own place, and ignores the order.": (
+            lambda order: torch.eye(len(order))
+        ),
+        "This reads every sentence backwards. That is our toy language; the order is given here.": (
+            lambda order: torch.eye(len(order)).flip(0)
+        ),
+    },
+)
+
+ADDITIVE_SCORES = Exercise(
+    name="00c",
+    solution=_additive_scores,
+    cases=(_score_case(T=5, d=3, a=2, seed=0), _score_case(T=2, d=7, a=3, seed=10)),
+    misconceptions={
+        "Without tanh the query adds the same number to every score, and softmax cancels it: the "
+        "weights would be the same for every query.": (
+            lambda query, keys, W, U, v: (W @ query + keys @ U.T) @ v
+        ),
+        "Here tanh comes last, on the finished score. It belongs inside, on the sum of the two "
+        "projections, before v weighs its numbers.": (
+            lambda query, keys, W, U, v: torch.tanh((W @ query + keys @ U.T) @ v)
+        ),
+        "W and U have changed places: W is for the query, U for the keys.": (
+            lambda query, keys, W, U, v: torch.tanh(U @ query + keys @ W.T) @ v
+        ),
+        "This compares by a dot product, as the notebooks from 01 on do. The additive score adds "
+        "the projections instead.": lambda query, keys, W, U, v: keys @ query,
+    },
+)
+
+CONTEXT = Exercise(
+    name="00d",
+    solution=lambda weights, states: weights @ states,
+    cases=(
+        (torch.softmax(_numbers(3, 5, seed=20), dim=-1), _numbers(5, 4, seed=21)),
+        (torch.softmax(_numbers(7, 2, seed=22), dim=-1), _numbers(2, 3, seed=23)),
+    ),
+    misconceptions={
+        "This takes the state with the largest weight and drops the others. A choice like that "
+        "has no gradient, so the weights could not be learned.": (
+            lambda weights, states: states[weights.argmax(dim=-1)]
+        ),
+        "This is the plain mean of the states, the same for every query: the weights are not "
+        "used.": lambda weights, states: states.mean(dim=0).expand(len(weights), -1),
+        "The weights of a query already sum to 1, so the sum is the mean; dividing by the number "
+        "of states once more makes it too small.": (
+            lambda weights, states: weights @ states / len(states)
+        ),
+    },
+)
