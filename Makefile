@@ -35,7 +35,7 @@ LAB_ARGS ?=
 
 NBVAL := -p tests.regression.tolerance --nbval --nbval-current-env --nbval-cell-timeout=600
 
-.PHONY: help setup lab test test-python test-notebooks test-ui bench-ui regen lint format clean
+.PHONY: help setup lab test test-python test-notebooks test-ui bench bench-ui regen lint format clean
 
 help:  ## list the targets (this one is the default)
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
@@ -51,7 +51,7 @@ $(INSTALLED): constraints.txt pyproject.toml
 lab: setup  ## open the series in JupyterLab, at the first notebook
 	@mkdir -p $(JUPYTER_CONFIG_DIR)/labconfig
 	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > $(JUPYTER_CONFIG_DIR)/labconfig/default_setting_overrides.json
-	jupyter lab $(LAB_FLAGS) $(LAB_ARGS) $(firstword $(NOTEBOOKS))
+	jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/$(notdir $(firstword $(NOTEBOOKS))) $(LAB_ARGS)
 
 test: test-python test-notebooks test-ui  ## run all tests: unit, notebooks, and in a browser if there is one
 
@@ -63,6 +63,9 @@ test-notebooks: setup  ## run the notebooks alone, and compare what they print
 
 test-ui: setup  ## run the tests that drive JupyterLab in Chromium alone
 	python -m pytest -rs tests/ui
+
+bench: setup  ## measure every implementation of attention: table, JSON and plot in benchmarks/
+	python -m chapter3_helpers.benchmarks $(BENCH_ARGS)
 
 bench-ui: setup  ## measure how soon a key press reaches the screen, against ipywidgets.interact
 	python -m tests.ui.benchmark

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from tests.ui.lab import HOW_TO_GET_IT, browse, find_chromium, open_notebook, run_all, serve
 
-PRESSES = 25
+PRESSES = 15
 HELD_STEPS = 40
 HOLD_INTERVAL_MS = 33  # a keyboard repeats about 30 times a second
 
@@ -86,7 +86,7 @@ WATCH = """output => {
         childList: true, subtree: true, attributes: true, attributeFilter: ['src']
     });
 }"""
-QUIET_MS = 500
+QUIET_MS = 400
 
 
 def settled(page) -> dict:

@@ -62,12 +62,16 @@ class Server:
         return f"{self.url}/lab/tree/{notebook}?token={self.token}&reset"
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 @contextmanager
 def serve(folder: Path, state: Path) -> Iterator[Server]:
     """Run JupyterLab on a folder of notebooks, its own files kept in ``state``."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     config = state / "config" / "labconfig"
     config.mkdir(parents=True, exist_ok=True)
     (config / "default_setting_overrides.json").write_text(SETTINGS)

@@ -1,0 +1,70 @@
+"""``make lab`` itself: loopback only, with a token, at the first notebook, asking nothing."""
+
+import os
+import re
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+
+import psutil
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.lab import NOTEBOOKS, free_port
+
+ROOT = NOTEBOOKS.parent
+
+
+@pytest.fixture
+def lab(browser):
+    """Run ``make lab`` as a reader does, but without a browser of its own; yield its address."""
+    command = ["make", "lab", f"LAB_ARGS=--no-browser --port={free_port()}"]
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    lines = []
+    try:
+        for line in process.stdout:
+            lines.append(line)
+            address = re.search(r"http://127\.0\.0\.1:\d+/lab\S*token=\w+", line)
+            if address:
+                yield process, address[0]
+                break
+        else:
+            raise RuntimeError("make lab ended:\n" + "".join(lines))
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=60)
+        process.stdout.close()
+
+
+def test_make_lab_opens_the_first_notebook(lab, browser):
+    process, address = lab
+    first = sorted(NOTEBOOKS.glob("*.ipynb"))[0].name
+    assert first in address
+    page = browser.new_page()
+    page.goto(address, timeout=120_000)
+    expect(page.locator(".jp-Notebook h1").first).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("tab", name=first)).to_be_visible()
+    page.wait_for_timeout(3000)
+    assert page.get_by_text("Jupyter news").count() == 0
+    page.close()
+
+    listening = {
+        connection.laddr.ip
+        for child in [psutil.Process(process.pid), *psutil.Process(process.pid).children(True)]
+        for connection in child.net_connections(kind="inet")
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert listening == {"127.0.0.1"}
+
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(re.sub(r"/lab.*", "/api/contents", address), timeout=30)
+    assert refused.value.code == 403
+    refused.value.close()
