@@ -180,9 +180,9 @@ class FusedMultiHeadAttention(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
-        queries, keys, values = self._project(x)
-        if x.dim() == 2:  # without a batch dimension torch would not use its fused kernel
-            queries, keys, values = queries[None], keys[None], values[None]
+        check_input(x, self.d_in, self.context_length, self.W_qkv.weight)
+        batch = x if x.dim() == 3 else x[None]  # torch's fused kernel wants a batch dimension
+        queries, keys, values = self._project(batch)
         context = functional.scaled_dot_product_attention(
             queries,
             keys,
@@ -190,24 +190,21 @@ class FusedMultiHeadAttention(nn.Module):
             is_causal=True,
             dropout_p=self.dropout.p if self.dropout.training else 0.0,
         )  # (B, H, T, D)
-        return self.out_proj(join_heads(context).reshape(*x.shape[:-1], self.d_out))
+        context = self.out_proj(context.transpose(1, 2).flatten(start_dim=2))  # (B, T, d_out)
+        return context if x.dim() == 3 else context[0]
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) that the fused kernel uses but never stores."""
+        check_input(x, self.d_in, self.context_length, self.W_qkv.weight)
         queries, keys, _ = self._project(x)
         scores = queries @ keys.transpose(-2, -1)  # (..., H, T, T)
         scores = scores.masked_fill(causal_mask(x.shape[-2], x.device), -torch.inf)
         return softmax(scores / self.head_dim**0.5, dim=-1)
 
-    def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Compute queries, keys and values, (..., H, T, D) each, in one matrix product."""
-        check_input(x, self.d_in, self.context_length, self.W_qkv.weight)
-        queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)  # (..., T, d_out) each
-        return (
-            split_heads(queries, self.num_heads),
-            split_heads(keys, self.num_heads),
-            split_heads(values, self.num_heads),
-        )
+        packed = self.W_qkv(x).view(*x.shape[:-1], 3, self.num_heads, self.head_dim)
+        return packed.transpose(-4, -2).unbind(-3)  # (..., T, 3, H, D) -> 3 times (..., H, T, D)
 
 
 def count_parameters(module: nn.Module) -> int:

@@ -36,7 +36,8 @@ class HandmadeTransformer:
         c_proj, c_proj_bias: the projection back into the residual stream, (d, d) and (d,).
 
     Raises:
-        ValueError: shapes that do not fit, or weights that are not finite numbers up to 1e6.
+        TypeError, ValueError: arrays that hold no numbers, shapes that do not fit, or weights that
+            are not finite numbers up to 1e6.
 
     >>> MODEL
     HandmadeTransformer(320 weights, 26 of them not zero)

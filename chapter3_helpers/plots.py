@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import seaborn
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
@@ -82,6 +81,8 @@ def heatmap(
     ... ).description.splitlines()[0]
     'Heatmap: attention weights. Rows: query (attending); columns: key (attended to).'
     """
+    import seaborn  # here, since it brings pandas, and nothing else in this file needs it
+
     matrix, hide = _matrix_and_hidden(weights, hidden)
     keys = queries if keys is None else keys
     _check_labels("queries", queries, matrix.shape[0])

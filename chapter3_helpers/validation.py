@@ -20,8 +20,10 @@ from chapter3_helpers.number_checks import (
 __all__ = [
     "check_choice",
     "check_dropout",
+    "check_dtype",
     "check_flag",
     "check_heads",
+    "check_ids",
     "check_input",
     "check_number",
     "check_size",
@@ -71,7 +73,16 @@ def check_input(
         raise ValueError(
             f"x must hold at most context_length={context_length} tokens, got {x.shape[-2]}"
         )
-    if weight is None or (x.dtype, x.device) == (weight.dtype, weight.device):
+    if weight is not None:
+        check_dtype(x, weight)
+
+
+def check_dtype(x: torch.Tensor, weight: torch.Tensor) -> None:
+    """Refuse tokens of another dtype than the weights, or on another device.
+
+    Autocast may convert dtypes, so under it they may differ.
+    """
+    if (x.dtype, x.device) == (weight.dtype, weight.device):
         return
     kind = x.device.type
     converts = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
@@ -87,3 +98,32 @@ def check_square(name: str, value: torch.Tensor) -> None:
     check_tensor(name, value, form="(..., T, T)")
     if value.shape[-1] != value.shape[-2]:
         raise ValueError(f"{name} must have shape (..., T, T), got {tuple(value.shape)}")
+
+
+def check_ids(
+    name: str,
+    value: torch.Tensor,
+    vocab_size: int,
+    context_length: int | None = None,
+    dims: tuple[int, ...] = (1, 2),
+    form: str = "(T,) or (B, T)",
+) -> None:
+    """Refuse anything but a non-empty tensor of token ids, integers in [0, vocab_size).
+
+    ``dims`` lists the numbers of dimensions that are allowed; ``form`` says them in words.
+    """
+    if not isinstance(value, torch.Tensor):
+        raise TypeError(f"{name} must be a torch.Tensor, got {type(value).__name__}")
+    if value.dim() not in dims or value.numel() == 0:
+        raise ValueError(f"{name} must have shape {form}, not empty, got {tuple(value.shape)}")
+    if value.dtype not in (torch.int64, torch.int32):
+        raise ValueError(f"{name} must be an integer tensor, got {value.dtype}")
+    if context_length is not None and value.shape[-1] > context_length:
+        raise ValueError(
+            f"{name} must hold at most context_length={context_length} tokens, "
+            f"got {value.shape[-1]}"
+        )
+    if not torch.compiler.is_compiling():  # a compiled graph can't look at values
+        low, high = int(value.min()), int(value.max())
+        if low < 0 or high >= vocab_size:
+            raise ValueError(f"{name} must be in [0, {vocab_size}), got {low} to {high}")

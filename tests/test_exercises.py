@@ -62,6 +62,11 @@ def test_verdicts_on_functions(attempt, verdict):
     assert double.verdict(attempt).startswith(verdict)
 
 
+def test_a_difference_is_counted_by_the_tolerance_of_the_exercise():
+    strict = Exercise("00x", lambda x: x, cases=((torch.ones(3),),), tolerance=1e-9)
+    assert "1 of 3 numbers are not" in strict.verdict(lambda x: x + torch.tensor([0, 0, 1e-6]))
+
+
 @pytest.mark.parametrize(
     ("attempt", "verdict"),
     [

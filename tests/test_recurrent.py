@@ -1,11 +1,11 @@
 import copy
 import io
+import sys
 
 import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers import recurrent
 from chapter3_helpers.recurrent import (
     TRAINED_LENGTHS,
     BahdanauDecoder,
@@ -136,6 +136,18 @@ def test_the_encoder_agrees_with_two_one_way_networks():
             hidden = cell(x[:, step], hidden)
             assert torch.allclose(states[:, step, start : start + 5], hidden, atol=1e-6)
         assert torch.allclose(last[:, start : start + 5], hidden, atol=1e-6)
+
+
+def test_without_attention_the_decoder_starts_from_the_last_state_and_reads_it_at_every_step():
+    model = build(EncoderDecoder)
+    _, last = model.encode(WORDS)
+    cell = nn.GRUCell(10, 10)
+    cell.load_state_dict({k.removesuffix("_l0"): p for k, p in model.decoder.named_parameters()})
+    state, by_hand = last, []
+    for _ in range(4):
+        state = cell(last, state)
+        by_hand.append(state)
+    assert torch.allclose(model.decode(last, steps=4), torch.stack(by_hand, dim=1), atol=1e-6)
 
 
 def test_without_attention_the_last_state_is_all_that_the_decoder_gets():
@@ -280,7 +292,7 @@ def test_the_progress_bar_ends_in_the_same_line_every_time(monkeypatch):
     last_lines = []
     for seed in (0, 1):
         screen = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
-        monkeypatch.setattr(recurrent.sys, "stdout", screen)
+        monkeypatch.setattr(sys, "stdout", screen)
         train(build(EncoderDecoder, d=2), batches=12, lengths=(1, 2), seed=seed)
         monkeypatch.undo()
         screen.flush()

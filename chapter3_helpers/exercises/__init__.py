@@ -75,7 +75,7 @@ class Exercise:
                 return f"not yet. {message}"
         for answer, right, case in zip(answers, expected, cases, strict=True):
             if not equal(answer, right, self.tolerance):
-                return f"not yet. {_difference(answer, right, case)}"
+                return f"not yet. {_difference(answer, right, case, self.tolerance)}"
         raise AssertionError("unequal answers, each of which is equal")
 
     def _answers(self, function: Callable[..., Any]) -> list:
@@ -142,7 +142,7 @@ def _describe(value: Any) -> str:
     return f"{value!r}" if len(repr(value)) < 60 else f"a {type(value).__name__}"
 
 
-def _difference(answer: Any, expected: Any, case: tuple) -> str:
+def _difference(answer: Any, expected: Any, case: tuple, tolerance: float) -> str:
     """Say where a wrong answer departs from the right one, without giving it away."""
     where = f" for an input {', '.join(map(_describe, case))}" if case else ""
     left, right = _numbers(answer), _numbers(expected)
@@ -152,5 +152,5 @@ def _difference(answer: Any, expected: Any, case: tuple) -> str:
         return f"The answer{where} has shape {left.shape}; expected was {right.shape}."
     if left.ndim == 0:
         return f"The answer{where} is {_describe(answer)}, and that is not it."
-    wrong = ~np.isclose(left, right, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+    wrong = ~np.isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
     return f"The shape is right{where}, but {int(wrong.sum())} of {wrong.size} numbers are not."

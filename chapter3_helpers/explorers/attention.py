@@ -255,8 +255,6 @@ def attention_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer("attention", CONTROLS, attention_panels, attention_code)
-    explorer.set(**settings)
-    return explorer
+    return Explorer("attention", CONTROLS, attention_panels, attention_code, settings)

@@ -83,8 +83,6 @@ def dot_products_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer("dot products", CONTROLS, dot_products_panels, dot_products_code)
-    explorer.set(**settings)
-    return explorer
+    return Explorer("dot products", CONTROLS, dot_products_panels, dot_products_code, settings)

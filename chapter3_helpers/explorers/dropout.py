@@ -72,8 +72,9 @@ def dropout_code(settings: Settings) -> str:
         "from chapter3_helpers.trainable_qkv import SelfAttention_v2",
         "",
         "torch.manual_seed(789)",
-        "weights = SelfAttention_v2(3, 2).attention_weights(example_inputs()).detach()",
-        "native = mkl = mask_then_renormalise(weights)",
+        "attention = SelfAttention_v2(3, 2)",
+        "weights = mask_then_renormalise(attention.attention_weights(example_inputs()).detach())",
+        "native = mkl = weights",
     ]
     p, seed = settings["p"], settings["seed"]
     if settings["training"]:
@@ -94,8 +95,6 @@ def dropout_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer("dropout", CONTROLS, dropout_panels, dropout_code)
-    explorer.set(**settings)
-    return explorer
+    return Explorer("dropout", CONTROLS, dropout_panels, dropout_code, settings)

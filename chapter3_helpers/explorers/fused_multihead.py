@@ -129,8 +129,8 @@ def fused_multihead_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer("split into heads", CONTROLS, fused_multihead_panels, fused_multihead_code)
-    explorer.set(**settings)
-    return explorer
+    return Explorer(
+        "split into heads", CONTROLS, fused_multihead_panels, fused_multihead_code, settings
+    )

@@ -194,10 +194,8 @@ def grouped_query_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer(
-        "shared keys and the cache", CONTROLS, grouped_query_panels, grouped_query_code
+    return Explorer(
+        "shared keys and the cache", CONTROLS, grouped_query_panels, grouped_query_code, settings
     )
-    explorer.set(**settings)
-    return explorer

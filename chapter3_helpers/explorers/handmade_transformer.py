@@ -193,10 +193,12 @@ def handmade_transformer_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer(
-        "one weight changed", CONTROLS, handmade_transformer_panels, handmade_transformer_code
+    return Explorer(
+        "one weight changed",
+        CONTROLS,
+        handmade_transformer_panels,
+        handmade_transformer_code,
+        settings,
     )
-    explorer.set(**settings)
-    return explorer

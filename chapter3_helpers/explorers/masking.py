@@ -32,7 +32,7 @@ CONTROLS = (
 
 
 def masking_state(settings: Settings) -> dict[str, Any]:
-    """Return tokens, scores and weights (T, T) of what was read, and the weights of it all."""
+    """Return tokens, masked scores and weights (T, T) of what was read; weights of it all."""
     tokens, x = read_sentence(settings["text"])
     read = settings["tokens_read"]
     with seeded(settings["seed"]):
@@ -41,7 +41,7 @@ def masking_state(settings: Settings) -> dict[str, Any]:
         scores = attention.W_query(x) @ attention.W_key(x).T / 2**0.5  # (T, T)
     return {
         "tokens": tokens[:read],
-        "scores": mask_scores(scores[:read, :read]),
+        "masked_scores": mask_scores(scores[:read, :read]),
         "weights": _mask(scores[:read, :read], settings["way"]),
         "whole": _mask(scores, settings["way"]),
     }
@@ -61,7 +61,7 @@ def masking_panels(settings: Settings) -> list[Panel]:
     change = (weights - state["whole"][:read, :read]).abs().max().item()
     note = (
         f"{read} of {length} tokens read. What stands in these {read} rows is what the whole "
-        f"sentence gives them: the largest difference is {change:.1e}."
+        f"sentence gives them: the largest difference is {change:.1g}."
     )
     facts = {
         "visible cells": f"{read * (read + 1) // 2} of {read * read}",
@@ -70,7 +70,9 @@ def masking_panels(settings: Settings) -> list[Panel]:
     hidden = causal_mask(read)
     return [
         Note(note),
-        Matrix("masked scores, scaled", state["scores"], tokens, signed=True, picked=read - 1),
+        Matrix(
+            "masked scores, scaled", state["masked_scores"], tokens, signed=True, picked=read - 1
+        ),
         Matrix("attention weights", weights, tokens, hidden=hidden, picked=read - 1),
         Facts(facts, "the triangle"),
     ]
@@ -92,7 +94,7 @@ def masking_code(settings: Settings) -> str:
             "from chapter3_helpers.trainable_qkv import SelfAttention_v2",
             "",
             sentence,
-            f"x = x[:{settings['tokens_read']}]",
+            "tokens, x = tokens[:{0}], x[:{0}]".format(settings["tokens_read"]),
             f"torch.manual_seed({settings['seed']})",
             "attention = SelfAttention_v2(3, 2)",
             "scores = (attention.W_query(x) @ attention.W_key(x).T / 2**0.5).detach()",
@@ -111,8 +113,6 @@ def masking_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer("causal mask", CONTROLS, masking_panels, masking_code)
-    explorer.set(**settings)
-    return explorer
+    return Explorer("causal mask", CONTROLS, masking_panels, masking_code, settings)

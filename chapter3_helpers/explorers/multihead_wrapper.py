@@ -110,8 +110,8 @@ def multihead_wrapper_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer("several heads", CONTROLS, multihead_wrapper_panels, multihead_wrapper_code)
-    explorer.set(**settings)
-    return explorer
+    return Explorer(
+        "several heads", CONTROLS, multihead_wrapper_panels, multihead_wrapper_code, settings
+    )

@@ -286,8 +286,6 @@ def positions_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer("positions", CONTROLS, positions_panels, positions_code)
-    explorer.set(**settings)
-    return explorer
+    return Explorer("positions", CONTROLS, positions_panels, positions_code, settings)

@@ -173,8 +173,6 @@ def recurrent_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer("one hidden state", CONTROLS, recurrent_panels, recurrent_code)
-    explorer.set(**settings)
-    return explorer
+    return Explorer("one hidden state", CONTROLS, recurrent_panels, recurrent_code, settings)

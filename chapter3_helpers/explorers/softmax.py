@@ -104,8 +104,6 @@ def softmax_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer("softmax", CONTROLS, softmax_panels, softmax_code)
-    explorer.set(**settings)
-    return explorer
+    return Explorer("softmax", CONTROLS, softmax_panels, softmax_code, settings)

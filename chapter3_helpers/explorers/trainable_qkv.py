@@ -122,8 +122,6 @@ def trainable_qkv_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer("scaling", CONTROLS, trainable_qkv_panels, trainable_qkv_code)
-    explorer.set(**settings)
-    return explorer
+    return Explorer("scaling", CONTROLS, trainable_qkv_panels, trainable_qkv_code, settings)

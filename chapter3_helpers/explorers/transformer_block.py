@@ -142,10 +142,8 @@ def transformer_block_explorer(**settings: Any) -> Explorer:
         A widget, to be the last line of a cell in JupyterLab.
 
     Raises:
-        ValueError: there is no such setting.
+        ValueError: there is no such setting, or it has no such value.
     """
-    explorer = Explorer(
-        "mask constants", CONTROLS, transformer_block_panels, transformer_block_code
+    return Explorer(
+        "mask constants", CONTROLS, transformer_block_panels, transformer_block_code, settings
     )
-    explorer.set(**settings)
-    return explorer

@@ -6,11 +6,13 @@ together can't be reached: a control's options may depend on the other settings,
 that has no meaning for them is greyed out.
 """
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import ipywidgets as widgets
+from traitlets import TraitError
 
 from chapter3_helpers.explorers.panels import STYLE, Panel, escape, render, render_error
 
@@ -95,7 +97,9 @@ class Words(Control):
     """A line of text that the reader types."""
 
     def build(self, settings: Settings) -> widgets.Widget:
-        return widgets.Text(continuous_update=True, **self.words())
+        words = self.words()
+        words["layout"] = widgets.Layout(width="auto", min_width="420px", flex="2 1 420px")
+        return widgets.Text(continuous_update=True, **words)
 
 
 class Explorer(widgets.VBox):
@@ -107,6 +111,10 @@ class Explorer(widgets.VBox):
         panels: settings -> what is shown. It may raise ``ValueError``, whose message is then
             shown in place of the panels.
         code: settings -> a few lines of Python that give the same numbers without the widget.
+        settings: where to start, where that is not at the controls' defaults.
+
+    Raises:
+        ValueError: as ``set``.
     """
 
     def __init__(
@@ -115,6 +123,7 @@ class Explorer(widgets.VBox):
         controls: Sequence[Control],
         panels: Callable[[Settings], Sequence[Panel]],
         code: Callable[[Settings], str],
+        settings: Settings | None = None,
     ):
         self.name, self.spec = name, tuple(controls)
         self.panels, self.code = panels, code
@@ -154,8 +163,7 @@ class Explorer(widgets.VBox):
         self.view.add_class("c3-view")
         for name, widget in self.controls.items():
             widget.add_class(f"c3-control-{name}")
-        self._quiet = False
-        self._refresh()
+        self.set(**(settings or {}))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -166,7 +174,7 @@ class Explorer(widgets.VBox):
         """Move several controls at once.
 
         Raises:
-            ValueError: there is no such control.
+            ValueError: there is no such control, or it has no such value.
         """
         unknown = values.keys() - self.controls.keys()
         if unknown:
@@ -178,7 +186,7 @@ class Explorer(widgets.VBox):
             for control in self.spec:  # in order: later options depend on earlier values
                 if control.name in values:
                     self._offer(control)
-                    self.controls[control.name].value = values[control.name]
+                    self._move(control.name, values[control.name])
         finally:
             self._quiet = False
         self._refresh()
@@ -186,6 +194,14 @@ class Explorer(widgets.VBox):
     def reset(self, _button: Any = None) -> None:
         """Put every control back to where it started."""
         self.set(**{control.name: control.default for control in self.spec})
+
+    def _move(self, name: str, value: Any) -> None:
+        """Move one control, and refuse what a reader could not choose there."""
+        widget = self.controls[name]
+        with contextlib.suppress(TraitError):  # a slider moves to its end instead: see below
+            widget.value = value
+        if widget.value != value:
+            raise ValueError(f"{name} must be a value that its control offers, got {value!r}")
 
     def _changed(self, _change: Any) -> None:
         if not self._quiet:

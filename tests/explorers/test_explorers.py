@@ -209,6 +209,15 @@ def test_unknown_settings_are_refused(topic):
         explorer(topic).set(nonsense=1)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("mechanism", "none"), ("seed", 5000), ("seed", "x"), ("num_heads", 7), ("text", 3)],
+)
+def test_values_that_no_control_offers_are_refused(name, value):
+    with pytest.raises(ValueError, match=rf"{name} must be a value that its control offers, got"):
+        explorers.attention_explorer(**{name: value})
+
+
 def test_two_explorers_share_nothing():
     first, second = explorers.attention_explorer(), explorers.attention_explorer(seed=5)
     before = second.view.value

@@ -1,0 +1,76 @@
+"""A language that differs from its source in word order alone.
+
+Its words are letters. A sentence, here called a word, is translated by writing the same letters
+in capitals, backwards: ``cat`` becomes ``TAC``. In tensors a letter is a number from 0 to 25.
+
+Taught in ``00_why_attention``.
+"""
+
+import string
+
+import torch
+
+from chapter3_helpers.validation import check_ids, check_size, check_sizes
+
+ALPHABET = string.ascii_lowercase
+
+
+def tokenize(word: str) -> torch.Tensor:
+    """Turn a word into a batch of one: the number of every letter, (1, T).
+
+    Capitals count as small letters.
+
+    Raises:
+        TypeError: ``word`` is not a string.
+        ValueError: ``word`` is empty, or holds anything but the letters a to z.
+
+    >>> tokenize("cab")
+    tensor([[2, 0, 1]])
+
+    Taught in ``00_why_attention``.
+    """
+    if not isinstance(word, str):
+        raise TypeError(f"word must be a string, got {type(word).__name__}")
+    strangers = sorted(set(word.lower()) - set(ALPHABET))
+    if strangers or not word:
+        what = f"{', '.join(map(repr, strangers))} in {word!r}" if word else "an empty string"
+        raise ValueError(f"word must consist of the letters a to z, got {what}")
+    return torch.tensor([[ALPHABET.index(letter) for letter in word.lower()]])
+
+
+def translation(letters: torch.Tensor) -> torch.Tensor:
+    """Return the right translation of words (B, T): the same letters, backwards.
+
+    Raises:
+        TypeError, ValueError: ``letters`` are no numbers from 0 to 25 of shape (B, T).
+
+    >>> translation(tokenize("cab"))
+    tensor([[1, 0, 2]])
+
+    Taught in ``00_why_attention``.
+    """
+    check_letters(letters)
+    return letters.flip(-1)
+
+
+def random_words(count: int, length: int, seed: int | torch.Generator = 0) -> torch.Tensor:
+    """Draw words of random letters, (count, length); ``seed`` may be a running generator.
+
+    Raises:
+        TypeError, ValueError: a size is not an integer of at least 1, or ``seed`` below 0.
+
+    >>> random_words(200, 7).shape
+    torch.Size([200, 7])
+
+    Taught in ``00_why_attention``.
+    """
+    check_sizes(count=count, length=length)
+    if not isinstance(seed, torch.Generator):
+        check_size("seed", seed, minimum=0)
+        seed = torch.Generator().manual_seed(seed)
+    return torch.randint(len(ALPHABET), (count, length), generator=seed)
+
+
+def check_letters(letters: torch.Tensor) -> None:
+    """Refuse anything but numbers of letters, (B, T)."""
+    check_ids("letters", letters, len(ALPHABET), dims=(2,), form="(B, T)")
