@@ -31,6 +31,8 @@ TOPICS = (
     "transformer_block",
     "handmade_transformer",
     "grouped_query",
+    "performance",
+    "tensor_parallel",
 )
 __all__ = [f"{topic}_explorer" for topic in TOPICS]
 

@@ -1,0 +1,120 @@
+"""The exercises of ``13_tensor_parallel``."""
+
+import torch
+
+from chapter3_helpers.exercises import Exercise
+
+
+def _random(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(13))
+
+
+def _partial_sums(
+    parts: list[torch.Tensor], weight: torch.Tensor, bias: torch.Tensor, biases: float = 1.0
+) -> torch.Tensor:
+    columns = weight.split([part.shape[-1] for part in parts], dim=1)
+    products = [part @ column.T for part, column in zip(parts, columns, strict=True)]
+    return torch.stack(products).sum(dim=0) + biases * bias
+
+
+ADD_UP = Exercise(
+    name="13a",
+    solution=_partial_sums,
+    cases=(
+        ([_random(5, 3), _random(5, 3) + 1], _random(7, 6), _random(7)),
+        ([_random(2, 4), _random(2, 4) + 1, _random(2, 4) - 2], _random(5, 12), _random(5)),
+    ),
+    misconceptions={
+        "The bias comes in once for every process. Only the sum of all partial products gets it, "
+        "once.": lambda parts, weight, bias: _partial_sums(parts, weight, bias, len(parts)),
+        "You averaged the partial products. They are parts of one sum, so they are added; it is "
+        "copies of a gradient, in data parallelism, that are averaged.": (
+            lambda parts, weight, bias: _partial_sums(parts, weight, 0 * bias) / len(parts) + bias
+        ),
+        "The bias is missing.": lambda parts, weight, bias: _partial_sums(parts, weight, 0 * bias),
+        "Every process used the same columns. Process r reads those that its own heads feed.": (
+            lambda parts, weight, bias: _partial_sums(
+                parts, weight[:, : parts[0].shape[-1]].repeat(1, len(parts)), bias
+            )
+        ),
+    },
+)
+
+
+def _packed(d_out: int, num_processes: int, rank: int) -> torch.Tensor:
+    return torch.arange(3 * d_out).view(3, num_processes, -1)[:, rank].flatten()
+
+
+PACKED_ROWS = Exercise(
+    name="13b",
+    solution=_packed,
+    cases=((12, 2, 0), (12, 2, 1), (30, 3, 1)),
+    misconceptions={
+        "You cut the packed rows straight through: process 0 gets queries for which the keys live "
+        "elsewhere. Cut queries, keys and values one by one.": (
+            lambda d_out, num_processes, rank: torch.arange(3 * d_out).view(num_processes, -1)[rank]
+        ),
+        "You found the rows of the queries. The process needs the same share of keys and values.": (
+            lambda d_out, num_processes, rank: torch.arange(d_out).view(num_processes, -1)[rank]
+        ),
+        "You deal the rows out one by one, so every head is scattered over all processes. "
+        "Neighbouring rows make a head, and have to stay together.": (
+            lambda d_out, num_processes, rank: torch.arange(rank, 3 * d_out, num_processes)
+        ),
+    },
+)
+
+
+def _kv_heads(num_heads: int, num_kv_heads: int, num_processes: int, rank: int) -> torch.Tensor:
+    share, group = num_heads // num_processes, num_heads // num_kv_heads
+    return (torch.arange(rank * share, (rank + 1) * share) // group).unique()
+
+
+KV_HEADS_HERE = Exercise(
+    name="13c",
+    solution=_kv_heads,
+    cases=((12, 6, 2, 1), (16, 2, 8, 5), (12, 6, 4, 1)),
+    misconceptions={
+        "This deals the kv heads out as if there were enough of them. With fewer kv heads than "
+        "processes some process is left without: start from its query heads.": (
+            lambda num_heads, num_kv_heads, num_processes, rank: torch.arange(
+                rank * num_kv_heads // num_processes,
+                rank * num_kv_heads // num_processes + num_kv_heads // num_processes,
+            )
+        ),
+        "Query head h reads kv head h // (H // K), not h % K: those that share one are "
+        "neighbours.": lambda num_heads, num_kv_heads, num_processes, rank: (
+            torch.arange(rank * num_heads // num_processes, (rank + 1) * num_heads // num_processes)
+            % num_kv_heads
+        ).unique(),
+        "You keep every kv head everywhere. A process needs those that its query heads read.": (
+            lambda num_heads, num_kv_heads, num_processes, rank: torch.arange(num_kv_heads)
+        ),
+    },
+)
+
+
+def _sent(width: int, num_layers: int, n: int, per_layer: int = 2, size: int = 2) -> float:
+    return num_layers * per_layer * 2 * (n - 1) / n * width * size
+
+
+BYTES_A_TOKEN = Exercise(
+    name="13d",
+    solution=_sent,
+    cases=((8192, 80, 8), (1024, 24, 2), (768, 12, 4)),
+    misconceptions={
+        "You count one all-reduce a layer. The feed-forward layer behind attention has one, too.": (
+            lambda width, num_layers, n: _sent(width, num_layers, n, per_layer=1)
+        ),
+        "You count the message once. In a ring each process sends 2(n - 1) pieces of 1/n of it: "
+        "first for the sums, then to hand them round.": lambda width, num_layers, n: (
+            num_layers * 2 * width * 2
+        ),
+        "You count one layer.": lambda width, num_layers, n: _sent(width, 1, n),
+        "You count four bytes a number. In bfloat16 it is two.": (
+            lambda width, num_layers, n: _sent(width, num_layers, n, size=4)
+        ),
+        "You send the whole message to each of the n - 1 others. A ring sends nearly n / 2 times "
+        "less.": lambda width, num_layers, n: num_layers * 2 * (n - 1) * width * 2,
+    },
+)

@@ -1,0 +1,188 @@
+"""The explorer of ``13_tensor_parallel``: which head lives where, and what a token costs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chapter3_helpers.explorers.panels import LEVELS, Curves, Facts, Note, Panel
+from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Steps, Switch
+from chapter3_helpers.grouped_query import kv_cache_bytes
+from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process
+
+HEADS = (8, 12, 16, 24, 32)
+HEAD_DIMS = (32, 64, 96, 128, 192, 256)
+BYTES = 2  # a number in bfloat16
+
+
+def _divisors(number: int) -> list[int]:
+    return [part for part in range(1, number + 1) if number % part == 0]
+
+
+CONTROLS = (
+    Steps("num_heads", "query heads", 32, "Query heads", options=lambda settings: HEADS),
+    Steps(
+        "num_kv_heads",
+        "kv heads",
+        8,
+        "Heads with keys and values; a divisor of the query heads",
+        options=lambda settings: _divisors(settings["num_heads"]),
+    ),
+    Steps(
+        "num_processes",
+        "devices",
+        8,
+        "Devices that share the heads; a divisor of the kv heads",
+        options=lambda settings: _divisors(settings["num_kv_heads"]),
+    ),
+    Steps(
+        "head_dim",
+        "head_dim",
+        128,
+        "Numbers per head; the width of a token is heads times this",
+        options=lambda settings: HEAD_DIMS,
+    ),
+    Slider("num_layers", "layers", 32, "Layers of the model", low=1, high=128),
+    Switch("feed_forward", "feed-forward too", False, "Count its all-reduce in every layer, too"),
+)
+
+
+@dataclass(frozen=True)
+class Devices(Panel):
+    """A box a device: its kv heads, each with the query heads that read it.
+
+    Args:
+        heads, kv_heads: the ranges of heads of each device.
+    """
+
+    heads: Sequence[range]
+    kv_heads: Sequence[range]
+
+    def html(self) -> str:
+        boxes = []
+        for device, kv_heads in enumerate(self.kv_heads):
+            groups = "".join(self._group(kv_head) for kv_head in kv_heads)
+            boxes.append(
+                '<div style="border:1px solid var(--jp-border-color1,#bbb);padding:4px 8px">'
+                f'device {device}<div class="c3g" style="gap:2px 12px">{groups}</div></div>'
+            )
+        title = "which head lives where: kv heads, each with its query heads"
+        return (
+            f'<div class="c3w"><p style="margin:0 0 4px;font-weight:600">{title}</p>'
+            f'<div class="c3g">{"".join(boxes)}</div></div>'
+        )
+
+    def _group(self, kv_head: int) -> str:
+        """Write one kv head and the query heads that read it, in a colour of their own."""
+        num_kv_heads = self.kv_heads[-1].stop
+        size = self.heads[-1].stop // num_kv_heads
+        colour = f"w{round(LEVELS * (kv_head + 1) / num_kv_heads)}"
+        cells = "".join(
+            f'<td class="{colour}" style="min-width:1.7em;padding:3px 4px">{head}</td>'
+            for head in range(kv_head * size, (kv_head + 1) * size)
+        )
+        return f'<table class="c3m"><tr><th scope="row">kv {kv_head}</th>{cells}</tr></table>'
+
+
+def tensor_parallel_state(settings: Settings) -> dict[str, Any]:
+    """Return who holds which heads, and bytes and weights for one token, of one device.
+
+    Returns:
+        ``heads`` and ``kv_heads``, a range for each device; ``layer_bytes`` and ``token_bytes``
+        that a device sends for one token, in one layer and in all; ``weights`` of attention and
+        ``cache_bytes`` a token that it holds, in all layers.
+    """
+    H, K = settings["num_heads"], settings["num_kv_heads"]
+    n, D, layers = settings["num_processes"], settings["head_dim"], settings["num_layers"]
+    width, times = H * D, 1 + settings["feed_forward"]
+    return {
+        "heads": heads_by_process(H, n),
+        "kv_heads": heads_by_process(K, n, "num_kv_heads"),
+        "layer_bytes": exchanged_bytes(1, width, n, times, BYTES),
+        "token_bytes": exchanged_bytes(1, width, n, times * layers, BYTES),
+        "weights": layers * 2 * width * (width + K * D) // n,
+        "cache_bytes": kv_cache_bytes(1, K // n, D, layers, bytes_per_number=BYTES),
+    }
+
+
+def tensor_parallel_panels(settings: Settings) -> list[Panel]:
+    """Return the devices with their heads, the bytes of a token, and both against devices."""
+    state = tensor_parallel_state(settings)
+    n, width = settings["num_processes"], settings["num_heads"] * settings["head_dim"]
+    possible = _divisors(settings["num_kv_heads"])
+    each = [tensor_parallel_state({**settings, "num_processes": k}) for k in possible]
+    facts = {
+        "width": f"{settings['num_heads']} · {settings['head_dim']} = {width:,}",
+        "one message": f"{width:,} numbers of {BYTES} bytes = {BYTES * width:,} bytes",
+        "all-reduces a token": f"{settings['num_layers'] * (1 + settings['feed_forward'])}",
+        "sent by a device, one layer": f"{state['layer_bytes']:,} bytes",
+        "sent by a device, all layers": f"{state['token_bytes']:,} bytes",
+        "weights of attention in a device": f"{state['weights']:,}",
+        "cache of a token in a device": f"{state['cache_bytes']:,} bytes",
+    }
+    panels: list[Panel] = [
+        Note(_note(state, settings)),
+        Devices(state["heads"], state["kv_heads"]),
+        Facts(facts, "for each token, in bfloat16"),
+    ]
+    if len(possible) > 1:
+        for title, name, unit in (
+            ("what a device sends for a token", "token_bytes", 1e3),
+            ("what a device holds of attention", "weights", 1e6),
+        ):
+            label = "kB sent" if name == "token_bytes" else "millions of weights"
+            values = [one[name] / unit for one in each]
+            panels.append(Curves(title, "devices", label, possible, {label: values}, mark=n))
+    return panels
+
+
+def _note(state: dict[str, Any], settings: Settings) -> str:
+    n, most = settings["num_processes"], settings["num_kv_heads"]
+    if n == 1:
+        reason = "a single kv head can't be shared" if most == 1 else f"up to {most} could share"
+        return f"One device holds every head and sends nothing; {reason}."
+    message = BYTES * settings["num_heads"] * settings["head_dim"]
+    factor = state["layer_bytes"] / (message * (1 + settings["feed_forward"]))
+    return (
+        f"Each of {n} devices holds 1/{n} of the heads, and sends {factor:.2f} times the message "
+        f"in every all-reduce; with ever more devices that would never exceed twice. More than "
+        f"{most} can't share {most} kv head{'s' * (most > 1)}."
+    )
+
+
+def tensor_parallel_code(settings: Settings) -> str:
+    """Return the lines of Python that compute the same numbers."""
+    H, K = settings["num_heads"], settings["num_kv_heads"]
+    n, D, layers = settings["num_processes"], settings["head_dim"], settings["num_layers"]
+    times = 1 + settings["feed_forward"]
+    return "\n".join(
+        [
+            "from chapter3_helpers.grouped_query import kv_cache_bytes",
+            "from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process",
+            "",
+            f"n, width, layers = {n}, {H} * {D}, {layers}",
+            f"heads = heads_by_process({H}, n)",
+            f'kv_heads = heads_by_process({K}, n, "num_kv_heads")',
+            f"layer_bytes = exchanged_bytes(1, width, n, {times}, {BYTES})",
+            f"token_bytes = exchanged_bytes(1, width, n, {times} * layers, {BYTES})",
+            f"weights = layers * 2 * width * (width + {K} * {D}) // n",
+            f"cache_bytes = kv_cache_bytes(1, {K} // n, {D}, layers, bytes_per_number={BYTES})",
+        ]
+    )
+
+
+def tensor_parallel_explorer(**settings: Any) -> Explorer:
+    """Explore heads spread over devices; taught in ``13_tensor_parallel``.
+
+    Args:
+        settings: where to start: ``num_heads``, ``num_kv_heads``, ``num_processes``,
+            ``head_dim``, ``num_layers``, ``feed_forward``.
+
+    Returns:
+        A widget, to be the last line of a cell in JupyterLab.
+
+    Raises:
+        ValueError: there is no such setting, or it has no such value.
+    """
+    return Explorer(
+        "heads over devices", CONTROLS, tensor_parallel_panels, tensor_parallel_code, settings
+    )

@@ -1,0 +1,235 @@
+"""Run a module's heads in several processes, and compare with one process that holds them all.
+
+Taught in ``13_tensor_parallel``.
+"""
+
+import copy
+import os
+import statistics
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import distributed
+
+from chapter3_helpers.fused_multihead import MultiHeadAttention
+from chapter3_helpers.grouped_query import GroupedQueryAttention
+from chapter3_helpers.process_group import join_group, run_processes
+from chapter3_helpers.tensor_parallel import (
+    Attention,
+    check_shares,
+    exchanged_bytes,
+    parallelize,
+)
+from chapter3_helpers.validation import check_size, check_tensor
+
+
+@dataclass(frozen=True)
+class Report:
+    """What several processes found, against one process that holds all heads.
+
+    Attributes:
+        heads: attribute -> the range of heads in each process.
+        weights: attention weights of each process's heads, (..., H / n, T, T).
+        shapes: parameter -> its shape in each process.
+        differences: the largest difference from the single process, in any process, for the
+            output, the gradient of x and that of each parameter.
+        all_reduces, message_bytes: counted while it ran, of one process; forward and backward.
+        sent_bytes: the same by formula, as a ring sends them; forward and backward.
+        seconds: medians for one forward and backward pass.
+        device: ``cpu`` (gloo) or ``cuda`` (NCCL).
+    """
+
+    heads: dict[str, list[range]]
+    weights: list[torch.Tensor]
+    shapes: dict[str, list[tuple[int, ...]]]
+    differences: dict[str, float]
+    all_reduces: tuple[int, int]
+    message_bytes: tuple[int, int]
+    sent_bytes: tuple[int, int]
+    seconds: dict[str, float]
+    device: str
+
+    def __str__(self) -> str:
+        rows = {
+            f"{name} by process": " | ".join(f"{part[0]} to {part[-1]}" for part in parts)
+            for name, parts in self.heads.items()
+        }
+        rows["device"] = self.device
+        rows |= {f"difference, {name}": f"{value:.1e}" for name, value in self.differences.items()}
+        ways = zip(
+            ("forward", "backward"),
+            self.all_reduces,
+            self.message_bytes,
+            self.sent_bytes,
+            strict=True,
+        )
+        for way, times, counted, sent in ways:
+            rows[f"all-reduces, {way}"] = f"{times}, of {counted:,} bytes in all"
+            rows[f"sent by each process, {way}"] = f"{sent:,} bytes by formula"
+        rows |= {f"time, {name}": f"{1000 * s:.2f} ms" for name, s in self.seconds.items()}
+        return "\n".join(f"{name:40} {value}" for name, value in rows.items())
+
+
+def run(
+    module: Attention, x: torch.Tensor, num_processes: int = 2, timeout: float = 120.0
+) -> Report:
+    """Start processes that share the heads of a module, and compare with one that holds them all.
+
+    Each runs both, forward and backward (in eval mode, every parameter trained, from the same
+    random gradient of the output). The module itself stays as it is.
+
+    Args:
+        module: a MultiHeadAttention or GroupedQueryAttention.
+        x: tokens (T, d_in) or (B, T, d_in).
+        num_processes: how many share the heads, each on a GPU of its own if there are as many.
+        timeout: seconds until all must have ended.
+
+    Raises:
+        TypeError, ValueError: before any process starts, if ``module`` is of another kind, its
+            heads are not divisible by ``num_processes``, or ``x`` does not fit it.
+        RuntimeError: a process failed. All have ended by then.
+        TimeoutError: they took too long. All have ended by then.
+
+    Taught in ``13_tensor_parallel``.
+    """
+    check_size("num_processes", num_processes)
+    check_shares(module, num_processes)
+    check_tensor("x", x, dims=(2, 3), form="(T, d_in) or (B, T, d_in)")
+    whole = copy.deepcopy(module).cpu().eval().requires_grad_(True)
+    with torch.no_grad():
+        whole(x.detach().cpu())  # so that what does not fit is said here
+    arguments = (whole, x.detach().cpu(), torch.get_num_threads())
+    return run_processes(compare, num_processes, *arguments, timeout=timeout)[0]
+
+
+def compare(module: Attention, x: torch.Tensor, num_threads: int, repeats: int = 5) -> Report:
+    """Compare a module with its parallel self; called in every process of a group.
+
+    Args:
+        module, x: as for ``run``, the same in every process.
+        num_threads: of this machine's CPU, for one process, or shared out between all.
+        repeats: how often each is timed.
+    """
+    from torch.distributed.device_mesh import init_device_mesh
+
+    n, rank = distributed.get_world_size(), distributed.get_rank()
+    device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
+    mesh = init_device_mesh(device, (n,))
+    whole, x = module.to(device), x.to(device)
+    shared = parallelize(copy.deepcopy(whole), mesh)
+    generator = torch.Generator().manual_seed(123)
+    gradient = torch.randn(*x.shape[:-1], whole.d_out, generator=generator).to(x)
+    expected, _ = _forward_and_backward(whole, x, gradient)
+    found, counts = _forward_and_backward(shared, x, gradient, count=True)
+    torch.set_num_threads(max(1, num_threads))
+    seconds = {"1 process": _time(whole, x, gradient, repeats) if rank == 0 else 0.0}
+    torch.set_num_threads(max(1, num_threads // n))
+    distributed.barrier()
+    seconds[f"{n} processes"] = _time(shared, x, gradient, repeats)
+    with torch.no_grad():
+        mine = (
+            {name: float((found[name] - expected[name]).abs().max()) for name in expected},
+            shared.attention_weights(x).cpu(),
+            {name: tuple(p.to_local().shape) for name, p in shared.named_parameters()},
+        )
+    every: list[Any] = [None] * n
+    distributed.all_gather_object(every, mine)
+    differences, weights, shapes = zip(*every, strict=True)
+    tokens, size = x.shape[:-1].numel(), x.element_size()
+    return Report(
+        heads=check_shares(whole, n),
+        weights=list(weights),
+        shapes={name: [part[name] for part in shapes] for name in shapes[0]},
+        differences={name: max(part[name] for part in differences) for name in expected},
+        all_reduces=(counts[0][0], counts[1][0]),
+        message_bytes=(counts[0][1], counts[1][1]),
+        sent_bytes=(
+            exchanged_bytes(tokens, whole.d_out, n, 1, size),
+            exchanged_bytes(tokens, whole.d_in, n, 1, size),
+        ),
+        seconds=seconds,
+        device=device,
+    )
+
+
+def _forward_and_backward(
+    module: Attention, x: torch.Tensor, gradient: torch.Tensor, count: bool = False
+) -> tuple[dict[str, torch.Tensor], list[tuple[int, int]]]:
+    """Return output and gradients by name; with ``count`` also (collectives, bytes) each way."""
+    forward, backward = (_collectives() if count else nullcontext() for _ in range(2))
+    module.zero_grad()
+    x = x.detach().clone().requires_grad_()
+    with forward:
+        output = module(x)
+    with backward:
+        output.backward(gradient)
+    found = {"output": output.detach(), "gradient of x": x.grad}
+    for name, parameter in module.named_parameters():
+        grad = parameter.grad  # a DTensor is put together again from the shares of all processes
+        whole = grad.full_tensor() if hasattr(grad, "full_tensor") else grad
+        found[f"gradient of {name}"] = whole
+    counts = [(way.get_total_counts(), way.bytes) for way in (forward, backward) if count]
+    return found, counts
+
+
+def _collectives() -> Any:
+    """Make a counter of the exchanges between processes, and of the bytes handed to them."""
+    from torch.distributed.tensor.debug import CommDebugMode
+
+    class Collectives(CommDebugMode):
+        bytes = 0
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None
+        ) -> Any:
+            before = self.get_total_counts()
+            result = super().__torch_dispatch__(func, types, args, kwargs)
+            if self.get_total_counts() > before:
+                self.bytes += args[0].nbytes
+            return result
+
+    return Collectives()
+
+
+def _time(module: Attention, x: torch.Tensor, gradient: torch.Tensor, repeats: int) -> float:
+    """Return the median seconds of one forward and backward pass, warmed up."""
+    times = []
+    for _ in range(repeats + 1):
+        start = time.perf_counter()
+        _step(module, x, gradient)
+        times.append(time.perf_counter() - start)
+    return statistics.median(times[1:])
+
+
+def _step(module: Attention, x: torch.Tensor, gradient: torch.Tensor) -> None:
+    module.zero_grad()
+    x = x.detach().requires_grad_()
+    output = module(x)
+    output.backward(gradient)
+    (output.detach().sum() + x.grad.sum()).item()  # waits for both exchanges, and for a GPU
+
+
+def main() -> None:
+    """Print the report for both kinds of attention, under ``torchrun`` or with two processes."""
+    torch.manual_seed(123)
+    x = torch.randn(128, 768)
+    modules = (
+        MultiHeadAttention(768, 768, context_length=128, dropout=0.0, num_heads=12),
+        GroupedQueryAttention(768, num_heads=12, num_kv_heads=4, max_seq_len=128),
+    )
+    if "RANK" not in os.environ:
+        for module in modules:
+            print(f"{type(module).__name__}\n{run(module, x)}\n")
+        return
+    rank, n = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    for module in modules:
+        check_shares(module, n)
+    join_group(rank, n)
+    for module in modules:
+        report = compare(module, x, num_threads=os.cpu_count() or 1)
+        if rank == 0:
+            print(f"{type(module).__name__}\n{report}\n")
+    distributed.destroy_process_group()

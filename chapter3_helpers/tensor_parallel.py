@@ -1,0 +1,166 @@
+"""How do heads spread over devices? Each holds some of them, and one sum joins what they found.
+
+``parallel_run.run`` starts the processes for a notebook or a script. From a shell::
+
+    python -m chapter3_helpers.tensor_parallel                        # starts two by itself
+    torchrun --nproc-per-node 2 -m chapter3_helpers.tensor_parallel   # any number
+
+It opens no port beyond loopback. ``torchrun`` itself does: the launcher's own meeting place
+listens on every interface. With these it meets in a file instead::
+
+    TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 torchrun --nproc-per-node 2 --rdzv-backend c10d \\
+        --rdzv-conf store_type=file --local-addr 127.0.0.1 -m chapter3_helpers.tensor_parallel
+
+Source: Shoeybi et al., "Megatron-LM" (2019), section 3. Taught in ``13_tensor_parallel``.
+"""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from chapter3_helpers.fused_multihead import MultiHeadAttention
+from chapter3_helpers.grouped_query import GroupedQueryAttention
+from chapter3_helpers.validation import check_sizes
+
+Attention = MultiHeadAttention | GroupedQueryAttention
+
+
+def heads_by_process(num_heads: int, num_processes: int, name: str = "num_heads") -> list[range]:
+    """Say which heads live in which process: neighbours together, as many in each.
+
+    Raises:
+        TypeError, ValueError: an argument is not an integer of at least 1, or ``num_heads`` (which
+            the message calls ``name``) is not divisible by ``num_processes``.
+
+    >>> heads_by_process(6, num_processes=2)
+    [range(0, 3), range(3, 6)]
+
+    Taught in ``13_tensor_parallel``.
+    """
+    check_sizes(**{name: num_heads, "num_processes": num_processes})
+    if num_heads % num_processes:
+        raise ValueError(
+            f"{name} must be divisible by num_processes, "
+            f"got {name}={num_heads} and num_processes={num_processes}"
+        )
+    share = num_heads // num_processes
+    return [range(rank * share, (rank + 1) * share) for rank in range(num_processes)]
+
+
+def exchanged_bytes(
+    num_tokens: int,
+    width: int,
+    num_processes: int,
+    all_reduces: int = 1,
+    bytes_per_number: int = 4,
+) -> int:
+    """Count the bytes that each process sends when vectors are summed over all of them in a ring.
+
+    Each process cuts its (num_tokens, width) numbers into n pieces. In n - 1 rounds a piece
+    travels on and is added to the next process's; in n - 1 more the sums travel: 2 (n - 1) pieces
+    sent, nearly twice the message however many processes there are.
+
+    Args:
+        num_tokens, width: the numbers in one message.
+        num_processes: the n in the ring.
+        all_reduces: how many such sums: one a layer and direction for attention.
+        bytes_per_number: 4 for float32, 2 for bfloat16.
+
+    Raises:
+        TypeError, ValueError: an argument is not an integer of at least 1.
+
+    >>> exchanged_bytes(1, width=4096, num_processes=8, bytes_per_number=2)  # 14 pieces of 512
+    14336
+
+    Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce" (2009). Taught in
+    ``13_tensor_parallel``.
+    """
+    check_sizes(
+        num_tokens=num_tokens,
+        width=width,
+        num_processes=num_processes,
+        all_reduces=all_reduces,
+        bytes_per_number=bytes_per_number,
+    )
+    piece = -(-num_tokens * width // num_processes)  # rounded up
+    return all_reduces * 2 * (num_processes - 1) * piece * bytes_per_number
+
+
+def parallelize(module: Attention, mesh: Any) -> Attention:
+    """Keep this process's share of the heads of a module, in place; call it in every process.
+
+    The rows of W_query, W_key and W_value that make these heads stay here, and the columns of
+    out_proj that read them; one all-reduce then sums the outputs of all processes. On the way
+    back, one sums the gradients of x. ``num_heads`` (and ``num_kv_heads``) become the numbers of
+    heads *here*; d_in, d_out and head_dim stay those of the whole. Every process must get the
+    same x. With dropout in training, each draws for its own heads: seed every process differently.
+
+    ::
+
+        x --+-- process 0: W_query, W_key, W_value --> heads 0, 1 --> out_proj --+
+            |                                                                    + --> output
+            +-- process 1: W_query, W_key, W_value --> heads 2, 3 --> out_proj --+
+
+    Args:
+        module: a MultiHeadAttention or GroupedQueryAttention, the same in every process.
+        mesh: a one-dimensional ``torch.distributed.DeviceMesh``.
+
+    Returns:
+        The module. It still maps x (..., T, d_in) to (..., T, d_out), while
+        ``attention_weights`` returns those of its own heads; parameters have become ``DTensor``s.
+
+    Raises:
+        TypeError: ``module`` is of another kind.
+        ValueError: the heads, or key/value heads, are not divisible by the number of processes;
+            the module is parallel already; or ``mesh`` has more than one dimension.
+
+    Source: Shoeybi et al. (2019), section 3. Taught in ``13_tensor_parallel``.
+    """
+    # these take longer to import than all the rest of this module
+    from torch.distributed.tensor import DTensor, Replicate
+    from torch.distributed.tensor.parallel import (
+        ColwiseParallel,
+        RowwiseParallel,
+        parallelize_module,
+    )
+
+    if mesh.ndim != 1:
+        raise ValueError(f"mesh must have one dimension, got {mesh.ndim}")
+    shares = check_shares(module, mesh.size())
+    columns = {name: ColwiseParallel() for name in ("W_query", "W_key", "W_value")}
+    parallelize_module(module, mesh, {**columns, "out_proj": RowwiseParallel()})
+    for name, ranges in shares.items():
+        setattr(module, name, len(ranges[0]))
+    if isinstance(module, GroupedQueryAttention):
+        module.reset_cache()
+
+    def share_input(module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+        # Marked as one x for all three projections, its gradients are added up here before they
+        # are summed over the processes: one all-reduce on the way back in place of three.
+        if args and isinstance(args[0], torch.Tensor):
+            x = DTensor.from_local(args[0], mesh, [Replicate()], run_check=False)
+            args = (x, *args[1:])
+        return args, kwargs
+
+    module.register_forward_pre_hook(share_input, with_kwargs=True)
+    return module
+
+
+def check_shares(module: Attention, num_processes: int) -> dict[str, list[range]]:
+    """Return the heads of every process by attribute, or refuse a module that can't be shared."""
+    if not isinstance(module, Attention):
+        raise TypeError(
+            "module must be a MultiHeadAttention or GroupedQueryAttention, "
+            f"got {type(module).__name__}"
+        )
+    if hasattr(module.out_proj.weight, "placements"):  # as a DTensor has
+        raise ValueError("module must hold all its heads, got one that is parallel already")
+    names = [name for name in ("num_heads", "num_kv_heads") if hasattr(module, name)]
+    return {name: heads_by_process(getattr(module, name), num_processes, name) for name in names}
+
+
+if __name__ == "__main__":
+    from chapter3_helpers.parallel_run import main
+
+    main()

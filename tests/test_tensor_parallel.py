@@ -1,0 +1,413 @@
+"""Heads in several processes equal one process that holds them all; the processes always end."""
+
+import copy
+import ipaddress
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+from torch import distributed, nn
+
+from chapter3_helpers import parallel_run, process_group
+from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
+from chapter3_helpers.grouped_query import GroupedQueryAttention
+from chapter3_helpers.parallel_run import compare, run
+from chapter3_helpers.process_group import run_processes
+from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process, parallelize
+
+ROOT = Path(__file__).parents[1]
+TIMEOUT = 100.0  # for a machine that is busy with other things; alone it takes three seconds
+
+
+def make(kind: str) -> nn.Module:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(13)
+        if kind == "multi-head":
+            return MultiHeadAttention(7, 12, 11, dropout=0.0, num_heads=4)
+        if kind == "biased":
+            return MultiHeadAttention(5, 22, 11, dropout=0.3, num_heads=2, qkv_bias=True)
+        return GroupedQueryAttention(36, num_heads=6, num_kv_heads=2, max_seq_len=13)
+
+
+def tokens(module: nn.Module, *shape: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(17)
+    return torch.randn(*shape, module.d_in, generator=generator)
+
+
+# What the processes do: each fact is found inside of them, and asserted here, outside.
+
+
+def facts() -> dict:
+    rank, found = distributed.get_rank(), {}
+    mesh = distributed.device_mesh.init_device_mesh("cpu", (2,))
+    for kind in ("multi-head", "biased", "grouped"):
+        module = make(kind).eval()
+        found[kind] = compare(module, tokens(module, 3, 5), num_threads=1, repeats=1)
+    module = make("multi-head").double()
+    found["float64"] = compare(module, tokens(module, 5).double(), num_threads=1, repeats=1)
+    module = make("multi-head").bfloat16()
+    found["bfloat16"] = compare(module, tokens(module, 5).bfloat16(), num_threads=1, repeats=1)
+    found["generation"] = generation(mesh)
+    found["without sharing x"] = all_reduces_without_sharing_x(mesh)
+    found["head of the cut weights"] = cut_weights(mesh)
+    module = parallelize(make("multi-head"), mesh)
+    sizes = ("num_heads", "head_dim", "d_in", "d_out", "context_length")
+    found["sizes"] = {name: getattr(module, name) for name in sizes}
+    found["errors"] = [
+        error_of(parallelize, module, mesh),
+        error_of(parallelize, nn.Linear(2, 2), mesh),
+        error_of(
+            parallelize,
+            make("multi-head"),
+            distributed.device_mesh.init_device_mesh("cpu", (2, 1)),
+        ),
+        error_of(parallelize, MultiHeadAttention(3, 9, 4, 0.0, num_heads=3), mesh),
+    ]
+    connections = psutil.Process().net_connections(kind="inet")
+    found["listening"] = [c.laddr.ip for c in connections if c.status == psutil.CONN_LISTEN]
+    found["environment"] = (rank, distributed.get_world_size(), distributed.get_backend())
+    return found
+
+
+def generation(mesh) -> tuple[float, tuple[int, ...]]:
+    """A prompt, then token by token, from caches that hold each process's own heads."""
+    whole = make("grouped").requires_grad_(False)
+    x = tokens(whole, 2, 9)
+    expected = whole(x)
+    shared = copy.deepcopy(whole)  # its cache is full, and has too many heads
+    parallelize(shared, mesh)
+    parts = [shared(x[:, :4])]
+    parts += [shared(x[:, t : t + 1], start_pos=t) for t in range(4, 7)]
+    parts += [shared(x[:, 7:], 7)]
+    difference = (torch.cat(parts, dim=1) - expected).abs().max().item()
+    return difference, tuple(shared.cached_keys.shape)
+
+
+def all_reduces_without_sharing_x(mesh) -> int:
+    """What PyTorch does on the way back if every projection is given x by itself."""
+    from torch.distributed.tensor.debug import CommDebugMode  # slow to import in every process
+
+    module = parallelize(make("multi-head"), mesh)
+    module._forward_pre_hooks.clear()
+    module._forward_pre_hooks_with_kwargs.clear()
+    x = tokens(module, 5).requires_grad_()
+    output = module(x)
+    with CommDebugMode() as counter:
+        output.sum().backward()
+    return counter.get_total_counts()
+
+
+def cut_weights(mesh) -> bool:
+    """Head 2 of 4 is the first of process 1: rows 6 to 8 of W_query, columns 6 to 8 of out_proj."""
+    whole, shared = make("multi-head"), parallelize(make("multi-head"), mesh)
+    rank = mesh.get_local_rank()
+    here = slice(6 * rank, 6 * rank + 6)
+    return bool(
+        torch.equal(shared.W_query.weight.to_local(), whole.W_query.weight[here])
+        and torch.equal(shared.out_proj.weight.to_local(), whole.out_proj.weight[:, here])
+    )
+
+
+def error_of(function, *arguments) -> str:
+    try:
+        function(*arguments)
+    except (TypeError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"
+    return "none"
+
+
+def fail_in_process_one(how: str) -> None:
+    if distributed.get_rank() == 1:
+        print("last words", flush=True)
+        if how == "raise":
+            raise LookupError("no such token")
+        os.kill(os.getpid(), signal.SIGKILL)
+    distributed.all_reduce(torch.ones(1))  # waits for the one that never comes
+
+
+def sleep() -> None:
+    time.sleep(300)
+
+
+@pytest.fixture(scope="module")
+def found() -> list[dict]:
+    results = run_processes(facts, 2, timeout=TIMEOUT)
+    assert children() == []
+    return results
+
+
+def children() -> list[psutil.Process]:
+    return psutil.Process().children(recursive=True)
+
+
+def test_each_process_knows_its_place(found):
+    assert [part["environment"] for part in found] == [(0, 2, "gloo"), (1, 2, "gloo")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "tolerance"),
+    [
+        ("multi-head", 1e-5),
+        ("biased", 1e-5),
+        ("grouped", 1e-5),
+        ("float64", 1e-13),
+        ("bfloat16", 0.1),
+    ],
+)
+def test_two_processes_equal_one_forward_and_backward(found, kind, tolerance):
+    differences = found[0][kind].differences
+    parameters = {f"gradient of {name}" for name, _ in make(kind).named_parameters()}
+    if kind in ("float64", "bfloat16"):
+        parameters = {f"gradient of {name}" for name, _ in make("multi-head").named_parameters()}
+    assert set(differences) == {"output", "gradient of x"} | parameters
+    assert max(differences.values()) <= tolerance
+
+
+@pytest.mark.parametrize("kind", ["multi-head", "biased", "grouped"])
+def test_one_all_reduce_a_direction_of_the_size_that_the_formula_says(found, kind):
+    report, module = found[0][kind], make(kind)
+    assert report.all_reduces == (1, 1)
+    assert report.message_bytes == (15 * module.d_out * 4, 15 * module.d_in * 4)
+    padded = [-(-message // 8) * 8 for message in report.message_bytes]  # to two whole pieces
+    assert list(report.sent_bytes) == padded  # in a ring of two everything is sent once
+
+
+def test_without_sharing_x_each_projection_would_need_its_own(found):
+    assert [part["without sharing x"] for part in found] == [3, 3]
+
+
+def test_every_process_has_the_weights_of_its_own_heads(found):
+    for kind in ("multi-head", "grouped"):
+        module = make(kind).eval()
+        with torch.no_grad():
+            whole = module.attention_weights(tokens(module, 3, 5))
+        parts = found[1][kind].weights
+        assert [part.shape[1] for part in parts] == [module.num_heads // 2] * 2
+        torch.testing.assert_close(torch.cat(parts, dim=1), whole)
+
+
+def test_no_process_holds_more_than_its_share(found):
+    shapes = found[0]["grouped"].shapes
+    assert shapes["W_query.weight"] == [(18, 36)] * 2
+    assert shapes["W_key.weight"] == shapes["W_value.weight"] == [(6, 36)] * 2
+    assert shapes["out_proj.weight"] == [(36, 18)] * 2
+    assert found[0]["biased"].shapes["W_query.bias"] == [(11,)] * 2
+    assert all(part["head of the cut weights"] for part in found)
+
+
+def test_generation_from_a_cache_of_the_local_heads(found):
+    for part in found:
+        difference, cache = part["generation"]
+        assert difference <= 1e-5
+        assert cache == (2, 1, 13, 6)
+
+
+def test_sizes_of_a_parallel_module(found):
+    expected = {"num_heads": 2, "head_dim": 3, "d_in": 7, "d_out": 12, "context_length": 11}
+    assert [part["sizes"] for part in found] == [expected, expected]
+
+
+def test_what_cannot_be_shared_is_refused(found):
+    assert found[0]["errors"] == [
+        "ValueError: module must hold all its heads, got one that is parallel already",
+        "TypeError: module must be a MultiHeadAttention or GroupedQueryAttention, got Linear",
+        "ValueError: mesh must have one dimension, got 2",
+        "ValueError: num_heads must be divisible by num_processes, "
+        "got num_heads=3 and num_processes=2",
+    ]
+
+
+def test_the_processes_listen_on_loopback_alone(found):
+    for part in found:
+        assert part["listening"], "gloo always listens somewhere"
+        assert all(ipaddress.ip_address(ip).is_loopback for ip in part["listening"])
+
+
+def test_run_leaves_the_module_alone_and_no_process_behind(capfd):
+    module = make("multi-head").train()
+    before = copy.deepcopy(module.state_dict())
+    x = tokens(module, 6)  # without a batch
+    report = run(module, x, timeout=TIMEOUT)
+    assert children() == []
+    assert module.training
+    torch.testing.assert_close(dict(module.state_dict()), dict(before), rtol=0, atol=0)
+    assert max(report.differences.values()) <= 1e-5
+    assert report.heads == {"num_heads": [range(0, 2), range(2, 4)]}
+    torch.testing.assert_close(torch.cat(report.weights), module.attention_weights(x).detach())
+    assert "num_heads by process                     0 to 1 | 2 to 3" in str(report)
+    assert "sent by each process, forward            288 bytes by formula" in str(report)
+    assert set(report.seconds) == {"1 process", "2 processes"}
+    assert min(report.seconds.values()) > 0
+    assert capfd.readouterr() == ("", ""), "a notebook's output would hold what a process prints"
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("raise", r"^process 1 of 2 stopped with LookupError: no such token\n"),
+        ("kill", r"^process 1 of 2 was ended by SIGKILL\n\nlast words"),
+    ],
+)
+def test_a_process_that_dies_ends_the_run_and_leaves_none_behind(how, message):
+    with pytest.raises(RuntimeError, match=message):
+        run_processes(fail_in_process_one, 2, how, timeout=TIMEOUT)
+    assert children() == []
+
+
+def test_a_run_that_takes_too_long_is_ended():
+    expected = "must end within timeout=0.5 seconds, got none from process 0, 1"
+    with pytest.raises(TimeoutError, match=expected):
+        run_processes(sleep, 2, timeout=0.5)
+    assert children() == []
+
+
+def test_processes_end_with_the_one_that_started_them():
+    code = (
+        "from chapter3_helpers.process_group import run_processes\n"
+        "from tests.test_tensor_parallel import sleep\n"
+        "run_processes(sleep, 2)\n"
+    )
+    parent = psutil.Popen([sys.executable, "-c", code], cwd=ROOT)
+    try:
+        wait_for(lambda: len(parent.children()) == 2)
+        started = parent.children()
+    finally:
+        parent.kill()
+        parent.wait()
+    wait_for(lambda: not any(is_running(process) for process in started))
+
+
+def is_running(process: psutil.Process) -> bool:
+    return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+
+
+def wait_for(condition) -> None:
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_torchrun_prints_the_differences_and_can_be_kept_on_loopback():
+    """With the options of the module's docstring; by default torchrun itself listens everywhere."""
+    options = ["--rdzv-backend", "c10d", "--rdzv-conf", "store_type=file"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", *options]
+    command += ["--local-addr", "127.0.0.1", "-m", "chapter3_helpers.tensor_parallel"]
+    environment = os.environ | {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
+    seen: set[str] = set()
+    with psutil.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as launcher:
+        while launcher.poll() is None:
+            seen |= listening_addresses(launcher)
+            time.sleep(0.1)
+        output = launcher.stdout.read()
+    assert launcher.returncode == 0, output
+    assert children() == []
+    assert seen
+    assert all(ipaddress.ip_address(ip).is_loopback for ip in seen)
+    differences = re.findall(r"^difference, (.*?) +(\S+)$", output, re.MULTILINE)
+    assert len(differences) == 2 * 7
+    assert all(float(value) <= 1e-5 for _, value in differences)
+    assert re.findall(r"all-reduces, (\w+) +(.*)", output) == 2 * [
+        ("forward", "1, of 393,216 bytes in all"),
+        ("backward", "1, of 393,216 bytes in all"),
+    ]
+    assert len(re.findall(r"time, . process(?:es)? +[\d.]+ ms", output)) == 4
+
+
+def listening_addresses(launcher: psutil.Process) -> set[str]:
+    found: set[str] = set()
+    try:
+        for process in [launcher, *launcher.children(recursive=True)]:
+            found |= {
+                connection.laddr.ip
+                for connection in process.net_connections(kind="inet")
+                if connection.status == psutil.CONN_LISTEN
+            }
+    except psutil.Error:  # it ended while it was asked
+        pass
+    return found
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"num_processes": 3}, ValueError, "got num_heads=4 and num_processes=3"),
+        ({"num_processes": 0}, ValueError, "num_processes must be at least 1, got 0"),
+        ({"num_processes": 2.0}, TypeError, "num_processes must be an integer, got 2.0"),
+        ({"timeout": -1.0}, ValueError, r"timeout must be in \[0, inf\), got -1.0"),
+        ({"x": torch.zeros(5, 3)}, ValueError, "the last dimension of x must be d_in=7, got 3"),
+        ({"x": torch.zeros(12, 7)}, ValueError, "at most context_length=11 tokens, got 12"),
+        ({"x": [1.0]}, TypeError, "x must be a torch.Tensor, got list"),
+        (
+            {"module": FusedMultiHeadAttention(7, 12, 11, 0.0, num_heads=4)},
+            TypeError,
+            "MultiHeadAttention or GroupedQueryAttention, got FusedMultiHeadAttention",
+        ),
+        (
+            {"module": GroupedQueryAttention(12, 6, num_kv_heads=3), "x": torch.zeros(2, 12)},
+            ValueError,
+            "num_kv_heads must be divisible by num_processes, got num_kv_heads=3",
+        ),
+    ],
+)
+def test_bad_input_is_refused_before_any_process_starts(monkeypatch, change, error, message):
+    monkeypatch.setattr(process_group.subprocess, "Popen", lambda *a, **k: pytest.fail("started"))
+    arguments = {"module": make("multi-head"), "x": torch.zeros(5, 7), "num_processes": 2} | change
+    with pytest.raises(error, match=message):
+        run(**arguments)
+
+
+def test_torchrun_with_too_many_processes_is_refused_before_they_meet(monkeypatch):
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "5")
+    monkeypatch.setattr(parallel_run, "join_group", lambda *a: pytest.fail("joined"))
+    with pytest.raises(ValueError, match="got num_heads=12 and num_processes=5"):
+        parallel_run.main()
+
+
+def test_heads_by_process_covers_every_head_once():
+    for num_heads, n in ((12, 1), (12, 3), (12, 12), (35, 5)):
+        parts = heads_by_process(num_heads, n)
+        assert len({len(part) for part in parts}) == 1
+        assert [head for part in parts for head in part] == list(range(num_heads))
+    with pytest.raises(ValueError, match="num_heads must be divisible by num_processes"):
+        heads_by_process(4, 8)
+
+
+@pytest.mark.parametrize(("n", "numbers"), [(2, 10), (3, 7), (5, 35), (8, 4096), (1, 6)])
+def test_bytes_by_formula_against_a_ring_that_is_run(n, numbers):
+    """Every process ends with the sum, and has sent what the formula says."""
+    piece = -(-numbers // n)
+    mine = torch.randn(n, n, piece, dtype=torch.float64)  # process, piece, numbers
+    expected, sent = mine.sum(dim=0), [0] * n
+    for step in range(2 * (n - 1)):
+        pieces = [(process, (process - step) % n) for process in range(n)]
+        for process, k, values in [(p, k, mine[p, k].clone()) for p, k in pieces]:
+            sent[process] += values.numel() * 2
+            neighbour = (process + 1) % n
+            mine[neighbour, k] = mine[neighbour, k] + values if step < n - 1 else values
+    torch.testing.assert_close(mine, expected.expand(n, -1, -1))
+    assert set(sent) == {exchanged_bytes(1, numbers, n, bytes_per_number=2)}
+
+
+def test_bytes_grow_with_tokens_and_layers_and_hardly_with_processes():
+    one = exchanged_bytes(1, 840, 2)
+    assert one == 840 * 4
+    assert exchanged_bytes(5, 840, 2, all_reduces=3) == 15 * one
+    assert [exchanged_bytes(1, 840, n) / one for n in (1, 2, 4, 8)] == [0.0, 1.0, 1.5, 1.75]
+    with pytest.raises(ValueError, match="bytes_per_number must be at least 1, got 0"):
+        exchanged_bytes(1, 840, 2, bytes_per_number=0)
