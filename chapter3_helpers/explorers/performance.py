@@ -1,0 +1,159 @@
+"""The explorer of ``12_performance``: operations, bytes, and what a machine waits for."""
+
+from typing import Any
+
+from chapter3_helpers.explorers.panels import Bars, Curves, Facts, Note, Panel
+from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Steps
+from chapter3_helpers.performance import (
+    VARIANTS,
+    Sizes,
+    count_bytes,
+    count_flops,
+    intensity,
+    least_seconds,
+    roof,
+)
+
+# operations a second and bytes a second, in float32: round numbers, to be compared with one's own
+MACHINES = {
+    "two CPU cores (200 GFLOP/s, 20 GB/s)": (200e9, 20e9),
+    "a desktop (1 TFLOP/s, 60 GB/s)": (1e12, 60e9),
+    "a large GPU (60 TFLOP/s, 4 TB/s)": (60e12, 4e12),
+}
+LENGTHS = tuple(2**k for k in range(15))
+WIDTHS = (64, 128, 256, 512, 768, 1024, 1600, 2048, 4096)
+
+
+def _divisors(settings: Settings) -> list[int]:
+    width = settings["width"]
+    return [heads for heads in range(1, 129) if width % heads == 0]
+
+
+CONTROLS = (
+    Steps("batch", "batch", 8, "Sentences at once", options=lambda settings: LENGTHS[:8]),
+    Steps("tokens", "T", 1024, "Tokens in a sentence", options=lambda settings: LENGTHS),
+    Steps("width", "d", 768, "Numbers for each token", options=lambda settings: WIDTHS),
+    Steps("heads", "heads", 12, "Heads: divisors of d, up to 128", options=_divisors),
+    Pick(
+        "machine",
+        "machine",
+        next(iter(MACHINES)),
+        "The two limits to count with",
+        options=tuple(MACHINES),
+    ),
+)
+
+
+def performance_state(settings: Settings) -> dict[str, Any]:
+    """Return operations, bytes, intensities and least seconds of every variant."""
+    sizes = _sizes(settings)
+    return {
+        "useful": sum(count_flops(sizes).values()),
+        "moved": [sum(count_bytes(sizes, variant).values()) for variant in VARIANTS],
+        "intensities": [intensity(sizes, variant) for variant in VARIANTS],
+        "seconds": [
+            least_seconds(sizes, variant, *MACHINES[settings["machine"]]) for variant in VARIANTS
+        ],
+        "scores_bytes": 4 * sizes.batch * sizes.heads * sizes.tokens**2,
+        "context_bytes": 4 * sizes.batch * sizes.tokens * sizes.width,
+    }
+
+
+def _sizes(settings: Settings) -> Sizes:
+    return Sizes(*(settings[name] for name in ("batch", "tokens", "width", "heads")))
+
+
+def performance_panels(settings: Settings) -> list[Panel]:
+    """Return the roof with the variants under it, times, memory, and times against T."""
+    state, limits = performance_state(settings), MACHINES[settings["machine"]]
+    ridge = limits[0] / limits[1]
+    ends = (min(0.1, *state["intensities"]), max(1000.0, 2 * ridge, *state["intensities"]))
+    across = [ends[0] * (ends[1] / ends[0]) ** (k / 40) for k in range(41)]
+    milliseconds = [1e3 * seconds for seconds in state["seconds"]]
+    largest = max(milliseconds)
+    unit = 1 if largest >= 1 else 1e-3  # so that four decimals say something
+    against = {
+        variant: [
+            1e3 * least_seconds(_sizes({**settings, "tokens": T}), variant, *limits)
+            for T in LENGTHS
+        ]
+        for variant in ("split", "fused")
+    }
+    names = [
+        f"{variant}: {value:.1f} FLOP/byte"
+        for variant, value in zip(VARIANTS, state["intensities"], strict=True)
+    ]
+    return [
+        Note(_note(settings, state)),
+        Curves(
+            "the roof, and where the fused variant stands",
+            "operations for each byte moved",
+            "GFLOP/s",
+            across,
+            {"roof": [roof(value, *limits) / 1e9 for value in across]},
+            mark=state["intensities"][-1],
+            log="xy",
+        ),
+        Bars(
+            f"least time in {'ms' if unit == 1 else 'microseconds'}",
+            names,
+            [value / unit for value in milliseconds],
+            largest / unit,
+        ),
+        Facts(
+            {
+                "useful operations": f"{state['useful'] / 1e9:.3f} GFLOP",
+                "one tensor of scores (B, H, T, T)": f"{state['scores_bytes'] / 1e6:.3f} MB",
+                "one tensor of contexts (B, T, d)": f"{state['context_bytes'] / 1e6:.3f} MB",
+                "ridge of this machine": f"{ridge:.0f} FLOP/byte",
+            },
+            "counted",
+        ),
+        Curves(
+            "least time against T", "T", "ms", LENGTHS, against, mark=settings["tokens"], log="xy"
+        ),
+    ]
+
+
+def _note(settings: Settings, state: dict[str, Any]) -> str:
+    flops_per_second, _ = MACHINES[settings["machine"]]
+    done = sum(count_flops(_sizes(settings), skip_hidden=False).values())
+    busy = done / flops_per_second / state["seconds"][1]
+    gain = state["seconds"][1] / state["seconds"][3]
+    return (
+        f"At best fused is {gain:.1f} times as fast as split, whose processor would compute for "
+        f"{busy:.0%} of its time and wait for memory for the rest."
+    )
+
+
+def performance_code(settings: Settings) -> str:
+    """Return the lines of Python that count the same."""
+    sizes = _sizes(settings)
+    return "\n".join(
+        [
+            "from chapter3_helpers.performance import (",
+            "    VARIANTS, Sizes, count_bytes, count_flops, intensity, roof)",
+            "",
+            f"sizes = Sizes({sizes.batch}, {sizes.tokens}, {sizes.width}, {sizes.heads})",
+            "useful = sum(count_flops(sizes).values())",
+            "moved = [sum(count_bytes(sizes, variant).values()) for variant in VARIANTS]",
+            "intensities = [intensity(sizes, variant) for variant in VARIANTS]",
+        ]
+    )
+
+
+def performance_explorer(**settings: Any) -> Explorer:
+    """Explore operations and bytes of attention; taught in ``12_performance``.
+
+    Args:
+        settings: where to start: ``batch``, ``tokens``, ``width``, ``heads``, ``machine``.
+
+    Returns:
+        A widget, to be the last line of a cell in JupyterLab.
+
+    Raises:
+        ValueError: there is no such setting, or it has no such value.
+    """
+    return Explorer(
+        "operations and bytes", CONTROLS, performance_panels, performance_code, settings
+    )

@@ -1,0 +1,75 @@
+"""The explorer of performance shows what is counted, and says what is true."""
+
+import time
+
+import pytest
+
+from chapter3_helpers.explorers.panels import Bars, Curves, Note, render
+from chapter3_helpers.explorers.performance import (
+    CONTROLS,
+    MACHINES,
+    performance_code,
+    performance_panels,
+    performance_state,
+)
+
+DEFAULTS = {control.name: control.default for control in CONTROLS}
+CPU, DESKTOP, GPU = MACHINES
+
+
+def note(**settings):
+    panels = performance_panels({**DEFAULTS, **settings})
+    return next(panel.text for panel in panels if isinstance(panel, Note))
+
+
+@pytest.mark.parametrize("change", [{}, {"tokens": 1}, {"tokens": 16384, "heads": 96}])
+def test_the_code_gives_the_numbers_shown(change):
+    settings, space = {**DEFAULTS, **change}, {}
+    exec(performance_code(settings), space)
+    state = performance_state(settings)
+    for name in ("useful", "moved", "intensities"):
+        assert space[name] == state[name]
+
+
+def test_numbers_worked_out_by_hand():
+    state = performance_state({**DEFAULTS, "batch": 2, "tokens": 4, "width": 64, "heads": 2})
+    assert state["useful"] == 2 * 4 * 8 * 64 * 64 + 2 * 4 * 10 * 64  # 10 = 4 * 5 / 2 scores
+    assert state["scores_bytes"] == 4 * 2 * 2 * 4 * 4
+    assert state["context_bytes"] == 4 * 2 * 4 * 64
+
+
+def test_least_time_adds_the_longer_of_two_for_every_step():
+    state = performance_state(DEFAULTS)
+    project, scores = 2 * 8192 * 768 * 768, 8 * 12 * 1024 * 1024
+    compare = max(2 * scores * 64 / 200e9, 4 * (scores + 2 * 8192 * 768) / 20e9)
+    softmax = 4 * 12 * scores / 20e9
+    assert state["seconds"][1] == pytest.approx(4 * project / 200e9 + 2 * compare + softmax)
+    assert state["seconds"][3] == pytest.approx(state["useful"] / 200e9)
+
+
+def test_the_note_is_true():
+    state = performance_state(DEFAULTS)
+    gain, busy = state["seconds"][1] / state["seconds"][3], 64.4e9 / 200e9 / state["seconds"][1]
+    assert f"fused is {gain:.1f} times as fast as split" in note()
+    assert f"for {busy:.0%} of its time" in note()
+    assert "for 3% of its time" in note(tokens=1, batch=1, machine=GPU)
+    assert "fused is 1.0 times" in note(tokens=1, batch=128, width=4096, heads=1)
+
+
+def test_curves_pass_through_the_bars():
+    panels = performance_panels({**DEFAULTS, "machine": DESKTOP})
+    bars = next(panel for panel in panels if isinstance(panel, Bars))
+    curves = [panel for panel in panels if isinstance(panel, Curves)][-1]
+    at = list(curves.x).index(1024)
+    assert curves.lines["split"][at] == pytest.approx(bars.values[1])
+    assert curves.lines["fused"][at] == pytest.approx(bars.values[3])
+
+
+def test_a_step_is_quick():
+    render(performance_panels(DEFAULTS))
+    steps = []
+    for tokens in (1, 64, 4096, 16384) * 3:
+        start = time.process_time()
+        render(performance_panels({**DEFAULTS, "tokens": tokens}))
+        steps.append(time.process_time() - start)
+    assert min(steps) < 0.02

@@ -1,0 +1,142 @@
+"""The benchmark times only what is right, says why it leaves something out, and saves all."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+import torch
+
+from chapter3_helpers.benchmarks import measure, variants
+from chapter3_helpers.benchmarks.__main__ import SIZES
+from chapter3_helpers.benchmarks.measure import measure_generation, measure_memory, measure_sizes
+from chapter3_helpers.benchmarks.report import generation_table, memory_table, table
+from chapter3_helpers.benchmarks.variants import (
+    find_wrong,
+    flex_attention_variant,
+    make_variants,
+    shared_weights,
+)
+from chapter3_helpers.performance import Sizes
+
+SMALL = Sizes(batch=2, tokens=5, width=21, heads=3)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """Small steps on a busy machine spend their time waiting for a second thread."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def test_all_variants_are_one_function_with_one_set_of_weights():
+    made = make_variants(SMALL)
+    x = torch.randn(2, 5, 21)
+    expected = shared_weights(SMALL)(x)
+    for variant in made:
+        torch.testing.assert_close(variant.call(x), expected, atol=1e-5, rtol=1e-5)
+    assert len({variant.name for variant in made}) == len(made) == 6
+    assert find_wrong(made, x) == {}
+
+
+def test_what_is_wrong_is_listed_and_not_timed():
+    made = make_variants(SMALL)
+    made[3] = replace(made[3], call=lambda x, right=made[3].call: right(x) + 0.01)
+    made[4] = replace(made[4], call=lambda x: torch.full_like(x, torch.nan))
+    rows = measure_sizes(SMALL, seconds=0.01, flex=False, variants=made)
+    by_name = {(row["variant"], row["pass"]): row for row in rows}
+    for name in ("fused", "torch"):
+        for way in ("forward", "forward + backward"):
+            assert by_name[name, way]["reason"].startswith("WRONG")
+            assert "median" not in by_name[name, way]
+    assert by_name["packed", "forward"]["median"] > 0
+    assert "WRONG by 0.01, not timed" in table(rows)
+
+
+def test_rows_hold_what_the_table_says():
+    rows = measure_sizes(SMALL, seconds=0.01, flex=False)
+    assert len(rows) == 12
+    for row in rows:
+        low, high = row["quartiles"]
+        assert 0 < low <= row["median"] <= high
+        assert 0 < row["best"] <= row["median"]
+        assert row["rounds"] >= 3
+        assert row["memory"] > 0
+        assert row["limit"] > 0
+    split = {row["pass"]: row for row in rows if row["variant"] == "split"}
+    assert {row["speed"] for row in split.values()} == {1.0}
+    forward, both = split.values()
+    assert both["memory"] > forward["memory"]
+    product = {row["flops_per_second"] / row["limit"] for row in rows if row["pass"] == "forward"}
+    assert max(product) == pytest.approx(min(product))  # all against the same product
+
+
+def test_what_would_fill_the_memory_is_left_out(monkeypatch):
+    class Little:
+        available = 1000
+
+    monkeypatch.setattr(measure.psutil, "virtual_memory", lambda: Little)
+    rows = measure_sizes(SMALL, seconds=0.01, flex=False)
+    reasons = {row["variant"]: row.get("reason") for row in rows if row["pass"] == "forward"}
+    assert reasons["split"] == "left out: needs about 0 GB"
+    assert reasons["fused"] is None
+    assert all(row["speed"] is None for row in rows if "median" in row)
+    assert "left out" in table(rows)
+
+
+def test_flex_attention_without_a_compiler_is_a_reason(monkeypatch):
+    def no_compiler(function):
+        raise RuntimeError("No working C++ compiler found\nand more lines")
+
+    monkeypatch.setattr(variants.torch, "compile", no_compiler)
+    found, reason = flex_attention_variant(SMALL)
+    assert found is None
+    assert reason == "RuntimeError: No working C++ compiler found"
+    rows = measure_sizes(SMALL, seconds=0.01, variants=make_variants(SMALL)[:4])
+    assert rows[0]["reason"].startswith("does not run here: RuntimeError: No working C++")
+
+
+def test_memory_of_fused_is_a_line_and_of_split_a_square():
+    rows = measure_memory((1024, 2048))
+    assert 3.6 < rows[1]["split"] / rows[0]["split"] < 4.4
+    assert 1.3 < rows[1]["fused"] / rows[0]["fused"] < 2.5
+    assert "T =   2048" in memory_table(rows)
+
+
+def test_generation_keeps_its_cache_in_place_and_its_numbers_right():
+    (row,) = measure_generation((48,), seconds=0.01)
+    assert row["difference"] < 1e-5
+    assert not row["cache_moved"]
+    assert row["cached"] > 0
+    assert "cache moved: False" in generation_table([row])
+
+
+def test_sizes_reach_from_six_tokens_to_8192():
+    assert SIZES[0].tokens == 6
+    assert Sizes(8, 1024, 768, 12) in SIZES
+    assert max(sizes.tokens for sizes in SIZES) == 8192
+
+
+def test_quick_run_prints_and_saves(tmp_path):
+    command = [sys.executable, "-m", "chapter3_helpers.benchmarks", "--quick", "--out", "results"]
+    done = subprocess.run(
+        [*command, "--device", "cpu"],
+        cwd=tmp_path,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "sizes: 100%" in done.stderr  # the progress bar
+    for words in ("(batch, T, d, heads) = (2, 128, 64, 4), forward + backward", "fused", "cached"):
+        assert words in done.stdout
+    results = json.loads((tmp_path / "results" / "attention.json").read_text())
+    assert results["machine"]["torch"] == torch.__version__
+    assert len(results["times"]) == 2 * 2 * 6
+    picture = (tmp_path / "results" / "attention.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
