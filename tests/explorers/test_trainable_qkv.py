@@ -1,0 +1,19 @@
+import pytest
+import torch
+
+from chapter3_helpers.explorers.trainable_qkv import DRAWS, WIDTHS, trainable_qkv_state
+
+
+@pytest.mark.parametrize("d_k", WIDTHS)
+def test_the_gradient_is_the_one_that_autograd_finds(d_k):
+    state = trainable_qkv_state({"d_k": d_k, "seed": 5})
+    torch.manual_seed(5)
+    scores = torch.stack([torch.randn(6, d_k) @ torch.randn(6, d_k).T for _ in range(DRAWS)])
+    for name, divisor in (("unscaled", 1.0), ("scaled", d_k**0.5)):
+        used = (scores / divisor).requires_grad_()
+        weights = torch.softmax(used, dim=-1)
+        weights.square().sum().backward()
+        torch.testing.assert_close(state[name], weights[0].detach())
+        torch.testing.assert_close(
+            state[f"{name}_gradient"], used.grad.abs().mean(), rtol=1e-4, atol=1e-7
+        )
