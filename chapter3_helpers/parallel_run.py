@@ -16,7 +16,7 @@ from torch import distributed
 
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.grouped_query import GroupedQueryAttention
-from chapter3_helpers.process_group import join_group, run_processes
+from chapter3_helpers.process_group import join_group, leave_group, run_processes
 from chapter3_helpers.tensor_parallel import (
     Attention,
     check_shares,
@@ -232,4 +232,4 @@ def main() -> None:
         report = compare(module, x, num_threads=os.cpu_count() or 1)
         if rank == 0:
             print(f"{type(module).__name__}\n{report}\n")
-    distributed.destroy_process_group()
+    leave_group()

@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import distributed
@@ -99,6 +99,16 @@ def join_group(rank: int, num_processes: int, store: Any = None, timeout: float 
     return device
 
 
+def leave_group() -> NoReturn:
+    """Wait until every process of the group has come here, and end this one.
+
+    It ends at once, as now and then gloo's threads abort an interpreter that winds up.
+    """
+    distributed.barrier()  # nobody leaves while another may still need it
+    sys.stdout.flush()
+    os._exit(0)
+
+
 def _start(folder: Path, rank: int, num_processes: int) -> subprocess.Popen:
     """Start one process; what it prints goes to a file, for the message if it fails."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -158,9 +168,8 @@ def _work() -> None:
         store = distributed.FileStore(str(folder / "meeting"), num_processes)
         join_group(rank, num_processes, store, timeout)
         result = function(*arguments)
-        distributed.barrier()  # nobody leaves while another may still need it
-        distributed.destroy_process_group()
         (folder / f"result{rank}").write_bytes(pickle.dumps(result))
+        leave_group()
     except BaseException as error:
         words = f"{type(error).__name__}: {error}\n\n{traceback.format_exc()}"
         (folder / f"error{rank}").write_text(words, "utf-8")
