@@ -1,5 +1,6 @@
 """Move an explorer's controls on the page, and read what it then shows."""
 
+import time
 from typing import Any
 
 from playwright.sync_api import Locator, Page
@@ -11,6 +12,10 @@ from chapter3_helpers.explorers.widget import Control, Explorer, Pick, Steps, Sw
 READ = """root => Array.from(root.querySelectorAll('td, th, caption, h4, p, figcaption, text'))
     .map(e => (e.className.baseVal ?? e.className) + '|' + e.textContent)"""
 PARSE = f"html => ({READ})(new DOMParser().parseFromString(html, 'text/html').body)"
+
+
+class NotOffered(Exception):
+    """The page shows a value that does not go with its other settings, as it may for a moment."""
 
 
 class PageExplorer:
@@ -57,10 +62,19 @@ class PageExplorer:
 
     def settle(self, timeout: float = 10.0) -> None:
         """Wait until the explorer shows what it should; fail with the difference if it won't."""
-        for _ in range(int(timeout * 20)):
-            shown, expected = self.shown(), self.expected()
-            if shown == expected:
-                return
+        deadline = time.monotonic() + timeout
+        while True:
+            late = time.monotonic() > deadline
+            try:
+                shown, expected = self.shown(), self.expected()
+            except NotOffered:
+                if late:
+                    raise
+            else:
+                if shown == expected:
+                    return
+                if late:
+                    break
             self.page.wait_for_timeout(50)
         pairs = zip(shown, expected, strict=False)
         differences = [f"{old} != {new}" for old, new in pairs if old != new][:5]
@@ -125,4 +139,4 @@ def _by_label(options: Any, label: str) -> Any:
         name, value = option if isinstance(option, tuple) else (option, option)
         if str(name).split() == label.replace("\xa0", " ").split():
             return value
-    raise AssertionError(f"the page shows {label!r}, which is none of {list(options)}")
+    raise NotOffered(f"the page shows {label!r}, which is none of {list(options)}")
