@@ -14,7 +14,7 @@ READ = """root => Array.from(root.querySelectorAll('td, th, caption, h4, p, figc
 PARSE = f"html => ({READ})(new DOMParser().parseFromString(html, 'text/html').body)"
 
 
-class NotOffered(Exception):
+class NotOfferedError(Exception):
     """The page shows a value that does not go with its other settings, as it may for a moment."""
 
 
@@ -67,7 +67,7 @@ class PageExplorer:
             late = time.monotonic() > deadline
             try:
                 shown, expected = self.shown(), self.expected()
-            except NotOffered:
+            except NotOfferedError:
                 if late:
                     raise
             else:
@@ -139,4 +139,4 @@ def _by_label(options: Any, label: str) -> Any:
         name, value = option if isinstance(option, tuple) else (option, option)
         if str(name).split() == label.replace("\xa0", " ").split():
             return value
-    raise NotOffered(f"the page shows {label!r}, which is none of {list(options)}")
+    raise NotOfferedError(f"the page shows {label!r}, which is none of {list(options)}")
