@@ -136,7 +136,6 @@ def test_a_cell_exempted_from_comparison_says_why(path):
 
 
 def test_regenerating_twice_gives_the_same_bytes(copy):
-    """And the same bytes as are stored, on the machine that stored them."""
     command = [sys.executable, "-m", "tests.regression.regenerate", copy]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     first = copy.read_bytes()
