@@ -33,7 +33,6 @@ from chapter3_helpers.labels import LONGEST_LABEL, label_ticks, title_words
 __all__ = [
     "KEY_LABEL",
     "QUERY_LABEL",
-    "describe",
     "described_figure",
     "head_grid",
     "heatmap",
@@ -230,18 +229,6 @@ def line_plot(
         ax.legend()
     ax.description = "\n".join(description)
     return ax
-
-
-def describe(title: str, weights: Any, queries: Sequence[str], keys: Sequence[str]) -> str:
-    """Describe a matrix in words and numbers, as the pictures here do.
-
-    >>> print(describe("weights", [[1.0, 0.25]], ["a"], ["b", "c"]))
-    weights
-            b      c
-    a  1.0000 0.2500
-    """
-    matrix, hide = _matrix_and_hidden(weights, None)
-    return f"{title}\n{_table(matrix, hide, queries, keys)}"
 
 
 def _matrix_and_hidden(weights: Any, hidden: Any) -> tuple[np.ndarray, np.ndarray]:
