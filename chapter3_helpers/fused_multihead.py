@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.onednn_linear import OneDNNLinear
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.validation import (
     check_dropout,
@@ -174,8 +175,8 @@ class FusedMultiHeadAttention(nn.Module):
         check_flag("qkv_bias", qkv_bias)
         self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
         self.num_heads, self.head_dim = num_heads, d_out // num_heads
-        self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
-        self.out_proj = nn.Linear(d_out, d_out)
+        self.W_qkv = OneDNNLinear(d_in, 3 * d_out, bias=qkv_bias)  # an nn.Linear, see notebook 12
+        self.out_proj = OneDNNLinear(d_out, d_out)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
 
+from chapter3_helpers.benchmarks import __main__ as benchmark
 from chapter3_helpers.benchmarks import measure, variants
-from chapter3_helpers.benchmarks.__main__ import SIZES
 from chapter3_helpers.benchmarks.measure import measure_generation, measure_memory, measure_sizes
 from chapter3_helpers.benchmarks.report import generation_table, memory_table, table
 from chapter3_helpers.benchmarks.variants import (
@@ -19,6 +20,7 @@ from chapter3_helpers.benchmarks.variants import (
     make_variants,
     shared_weights,
 )
+from chapter3_helpers.onednn_linear import OneDNNLinear
 from chapter3_helpers.performance import Sizes
 
 SMALL = Sizes(batch=2, tokens=5, width=21, heads=3)
@@ -39,14 +41,38 @@ def test_all_variants_are_one_function_with_one_set_of_weights():
     expected = shared_weights(SMALL)(x)
     for variant in made:
         torch.testing.assert_close(variant.call(x), expected, atol=1e-5, rtol=1e-5)
-    assert len({variant.name for variant in made}) == len(made) == 6
+    assert len({variant.name for variant in made}) == len(made) == 7
     assert find_wrong(made, x) == {}
+
+
+def test_kernel_is_fused_on_plain_layers():
+    made = {variant.name: variant.module for variant in make_variants(SMALL)}
+    for name, cls in {"kernel": nn.Linear, "packed": nn.Linear, "fused": OneDNNLinear}.items():
+        layers = [m for m in made[name].modules() if isinstance(m, nn.Linear)]
+        assert [type(layer) for layer in layers] == [cls, cls]
+        assert layers[0].bias is None  # as the layer that was replaced
+    assert made["kernel"].W_qkv.weight.data_ptr() != made["fused"].W_qkv.weight.data_ptr()
+
+
+def test_what_was_measured_is_saved_before_the_rest_is(tmp_path, monkeypatch, capsys):
+    def stop_at_the_second(sizes, *arguments):
+        if sizes == benchmark.QUICK_SIZES[1]:
+            raise KeyboardInterrupt
+        return measure_sizes(sizes, "cpu", 0.01, flex=False)
+
+    monkeypatch.setattr(benchmark, "measure_sizes", stop_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        benchmark.main(["--quick", "--device", "cpu", "--out", str(tmp_path)])
+    results = json.loads((tmp_path / "attention.json").read_text())
+    assert {row["sizes"] for row in results["times"]} == {str(benchmark.QUICK_SIZES[0])}
+    assert [row["tokens"] for row in results["memory"]] == [256, 512]
+    assert "fused" in capsys.readouterr().out
 
 
 def test_what_is_wrong_is_listed_and_not_timed():
     made = make_variants(SMALL)
-    made[3] = replace(made[3], call=lambda x, right=made[3].call: right(x) + 0.01)
-    made[4] = replace(made[4], call=lambda x: torch.full_like(x, torch.nan))
+    made[4] = replace(made[4], call=lambda x, right=made[4].call: right(x) + 0.01)
+    made[5] = replace(made[5], call=lambda x: torch.full_like(x, torch.nan))
     rows = measure_sizes(SMALL, seconds=0.01, flex=False, variants=made)
     by_name = {(row["variant"], row["pass"]): row for row in rows}
     for name in ("fused", "torch"):
@@ -59,14 +85,14 @@ def test_what_is_wrong_is_listed_and_not_timed():
 
 def test_rows_hold_what_the_table_says():
     rows = measure_sizes(SMALL, seconds=0.01, flex=False)
-    assert len(rows) == 12
+    assert len(rows) == 14
     for row in rows:
         low, high = row["quartiles"]
         assert 0 < low <= row["median"] <= high
         assert 0 < row["best"] <= row["median"]
         assert row["rounds"] >= 3
         assert row["memory"] > 0
-        assert row["limit"] > 0
+        assert row["limit"] >= row["fastest_limit"] > 0
     split = {row["pass"]: row for row in rows if row["variant"] == "split"}
     assert {row["speed"] for row in split.values()} == {1.0}
     forward, both = split.values()
@@ -116,9 +142,9 @@ def test_generation_keeps_its_cache_in_place_and_its_numbers_right():
 
 
 def test_sizes_reach_from_six_tokens_to_8192():
-    assert SIZES[0].tokens == 6
-    assert Sizes(8, 1024, 768, 12) in SIZES
-    assert max(sizes.tokens for sizes in SIZES) == 8192
+    assert benchmark.SIZES[0].tokens == 6
+    assert Sizes(8, 1024, 768, 12) in benchmark.SIZES
+    assert max(sizes.tokens for sizes in benchmark.SIZES) == 8192
 
 
 def test_quick_run_prints_and_saves(tmp_path):
@@ -137,6 +163,6 @@ def test_quick_run_prints_and_saves(tmp_path):
         assert words in done.stdout
     results = json.loads((tmp_path / "results" / "attention.json").read_text())
     assert results["machine"]["torch"] == torch.__version__
-    assert len(results["times"]) == 2 * 2 * 6
+    assert len(results["times"]) == 2 * 2 * 7
     picture = (tmp_path / "results" / "attention.png").read_bytes()
     assert picture.startswith(b"\x89PNG")

@@ -45,26 +45,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for device in devices:
         machine = describe_machine(device)
         print(", ".join(f"{name}: {value}" for name, value in machine.items()))
-        times = []
-        for sizes in tqdm(QUICK_SIZES if options.quick else SIZES, desc="sizes", unit="size"):
-            flex = not (options.quick or options.no_flex)
-            times += measure_sizes(sizes, device, seconds, flex)
-        lengths = (256, 512) if options.quick else (1024, 2048, 4096, 8192, 16384)
-        memory = measure_memory(lengths, device)
-        generation = measure_generation(
-            (32, 64) if options.quick else (1024, 4096), device, seconds
-        )
-        print(f"\n{table(times)}\n\n{memory_table(memory)}\n\n{generation_table(generation)}\n")
+        results = {"machine": machine, "times": [], "memory": [], "generation": []}
         folder = options.out if device == "cpu" else options.out / device
-        results = {
-            "machine": machine,
-            "times": times,
-            "memory": memory,
-            "generation": generation,
-        }
-        for path in save(folder, results):
+
+        # every part is shown and saved when it is done, so that stopping the rest loses nothing
+        lengths = (256, 512) if options.quick else (1024, 2048, 4096, 8192, 16384)
+        results["memory"] = measure_memory(lengths, device)
+        print(f"\n{memory_table(results['memory'])}\n")
+        lengths = (32, 64) if options.quick else (1024, 4096)
+        results["generation"] = measure_generation(lengths, device, seconds)
+        print(f"\n{generation_table(results['generation'])}\n")
+        save(folder, results)
+        flex = not (options.quick or options.no_flex)
+        for sizes in tqdm(QUICK_SIZES if options.quick else SIZES, desc="sizes", unit="size"):
+            rows = measure_sizes(sizes, device, seconds, flex)
+            tqdm.write(f"\n{table(rows)}\n")
+            results["times"] += rows
+            paths = save(folder, results)
+        for path in paths:
             print(f"saved {path}")
-        some_wrong |= any(row.get("reason", "").startswith("WRONG") for row in times)
+        some_wrong |= any(row.get("reason", "").startswith("WRONG") for row in results["times"])
     return int(some_wrong)
 
 

@@ -22,6 +22,7 @@ from chapter3_helpers.benchmarks.variants import (
 )
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.grouped_query import GroupedQueryAttention
+from chapter3_helpers.onednn_linear import OneDNNLinear
 from chapter3_helpers.performance import Sizes, count_flops, peak_memory
 
 SHORTEST = 0.01  # seconds that one entry of a round lasts at least, so that a clock can read it
@@ -39,7 +40,8 @@ def measure_sizes(
     Returns:
         One row a variant and pass: median and quartiles of the seconds, ``speed`` (split's time
         over this one's), ``limit`` (useful operations a second over those of the plain matrix
-        product x @ W_qkv in the same rounds), ``memory`` (peak bytes above the inputs), or
+        product x @ W_qkv in the same rounds), ``fastest_limit`` (the same against the faster of
+        that product and ``OneDNNLinear``'s), ``memory`` (peak bytes above the inputs), or
         ``reason``, why there are no numbers.
     """
     rows: list[dict[str, Any]] = []
@@ -52,10 +54,12 @@ def measure_sizes(
             variants.append(found)
     x = torch.randn(sizes.batch, sizes.tokens, sizes.width, device=device)
     matrix = torch.randn(sizes.width, 3 * sizes.width, device=device)
+    layer = OneDNNLinear(sizes.width, 3 * sizes.width, bias=False).to(device).requires_grad_(False)
+    products = {"x @ W": lambda: x.view(-1, x.shape[-1]) @ matrix, "oneDNN": lambda: layer(x)}
     small = [variant for variant in variants if _room(variant, sizes, device) == ""]
     wrong = find_wrong(small, x)
     for name, backward in (("forward", False), ("forward + backward", True)):
-        calls: dict[str, Callable[[], Any]] = {"product": lambda: x.view(-1, x.shape[-1]) @ matrix}
+        calls: dict[str, Callable[[], Any]] = dict(products)
         for variant in variants:
             reason = _room(variant, sizes, device, backward)
             if variant.name in wrong:
@@ -66,30 +70,39 @@ def measure_sizes(
                 rows.append(_row(sizes, variant.name, name, reason=reason))
             else:
                 calls[variant.name] = _step(variant, x, backward)
-        memory = {n: peak_memory(call, device) for n, call in calls.items() if n != "product"}
-        times = in_turn(calls, seconds * (2 if backward else 1))
+        memory = {n: peak_memory(call, device) for n, call in calls.items() if n not in products}
+        times = in_turn(calls, seconds * (2 if backward else 1), f"{sizes} {name}")
         rows += _rows(sizes, name, times, memory, 3 if backward else 1)
     return rows
 
 
-def in_turn(calls: Mapping[str, Callable[[], Any]], seconds: float) -> dict[str, list[float]]:
+def in_turn(
+    calls: Mapping[str, Callable[[], Any]], seconds: float, description: str = ""
+) -> dict[str, list[float]]:
     """Time every call once a round, until the time is up and at least three rounds are done."""
     threads = torch.get_num_threads()  # a Timer takes one thread if it is told nothing
     timers = {
         name: Timer("call()", globals={"call": call}, num_threads=threads)
         for name, call in calls.items()
     }
-    repeats = {
-        name: max(1, int(SHORTEST / max(min(timer.timeit(1).mean for _ in range(3)), 1e-7)))
-        for name, timer in timers.items()
-    }
+    repeats = {name: _repeats(timer) for name, timer in timers.items()}
     times: dict[str, list[float]] = {name: [] for name in timers}
     end, rounds = time.perf_counter() + seconds, 0
-    while rounds < 3 or time.perf_counter() < end:
-        for name, timer in timers.items():
-            times[name].append(timer.timeit(repeats[name]).mean)
-        rounds += 1
+    with tqdm(desc=description, unit="call", leave=False) as bar:
+        while rounds < 3 or time.perf_counter() < end:
+            for name, timer in timers.items():
+                times[name].append(timer.timeit(repeats[name]).mean)
+                bar.update()
+            rounds += 1
     return times
+
+
+def _repeats(timer: Timer) -> int:
+    """Say how often to call what is timed, so that one entry lasts long enough to be read."""
+    shortest = timer.timeit(1).mean
+    if shortest < SHORTEST:  # the first call may have been slow; a long one need not be run again
+        shortest = min(timer.timeit(1).mean for _ in range(2))
+    return max(1, int(SHORTEST / max(shortest, 1e-7)))
 
 
 def measure_memory(lengths: Sequence[int], device: str = "cpu") -> list[dict[str, Any]]:
@@ -181,12 +194,13 @@ def _rows(
     factor: int,
 ) -> list[dict[str, Any]]:
     """Turn times into rows; ``factor``: a backward pass does twice the operations of a forward."""
-    product = 6 * sizes.batch * sizes.tokens * sizes.width**2 / statistics.median(times["product"])
+    done = 6 * sizes.batch * sizes.tokens * sizes.width**2
+    plain, onednn = (done / statistics.median(times[name]) for name in ("x @ W", "oneDNN"))
     useful = factor * sum(count_flops(sizes).values())
     base = statistics.median(times["split"]) if "split" in times else None
     rows = []
     for variant, seconds in times.items():
-        if variant == "product":
+        if variant not in memory:  # one of the two products
             continue
         low, median, high = (
             statistics.quantiles(seconds, n=4) if len(seconds) > 1 else [seconds[0]] * 3
@@ -200,7 +214,8 @@ def _rows(
                 "rounds": len(seconds),
                 "speed": None if base is None else base / median,
                 "flops_per_second": useful / median,
-                "limit": useful / median / product,
+                "limit": useful / median / plain,
+                "fastest_limit": useful / median / max(plain, onednn),
                 "memory": memory[variant],
             }
         )

@@ -12,14 +12,16 @@ from typing import Any
 
 import torch
 
+from chapter3_helpers.onednn_linear import cpu_name
 from chapter3_helpers.plots import described_figure, line_plot
 
 
 def describe_machine(device: str) -> dict[str, Any]:
     """Say what the numbers were measured on."""
     on_gpu = torch.device(device).type == "cuda"
+    cpu = cpu_name() or platform.machine() + " CPU"
     return {
-        "device": torch.cuda.get_device_name(device) if on_gpu else platform.machine() + " CPU",
+        "device": torch.cuda.get_device_name(device) if on_gpu else cpu,
         "threads": torch.get_num_threads(),
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
@@ -41,7 +43,8 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
             group = (row["sizes"], row["pass"])
             lines += ["", f"(batch, T, d, heads) = {group[0]}, {group[1]}"]
             lines += [
-                "  variant          median ms    quartiles    x split   of product   memory MB"
+                "  variant          median ms    quartiles    x split   of x @ W   of fastest"
+                "   memory MB"
             ]
         if "reason" in row:
             lines.append(f"  {row['variant']:14}  {row['reason']}")
@@ -50,7 +53,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
         speed = "     " if row["speed"] is None else f"{row['speed']:5.2f}"
         lines.append(
             f"  {row['variant']:14} {1e3 * row['median']:11.3f} {low:7.4g}-{high:<7.4g} {speed:>7} "
-            f"{row['limit']:12.2f} {row['memory'] / 1e6:11.2f}"
+            f"{row['limit']:10.2f} {row['fastest_limit']:12.2f} {row['memory'] / 1e6:11.2f}"
         )
     return "\n".join(lines[1:])
 
@@ -93,7 +96,11 @@ def save(folder: Path, results: Mapping[str, Any]) -> list[Path]:
     limits = {
         variant: [
             next(
-                (r["limit"] for r in forward if (r["sizes"], r["variant"]) == (name, variant)),
+                (
+                    row["fastest_limit"]
+                    for row in forward
+                    if (row["sizes"], row["variant"]) == (name, variant)
+                ),
                 float("nan"),
             )
             for name in names
@@ -104,7 +111,7 @@ def save(folder: Path, results: Mapping[str, Any]) -> list[Path]:
         range(len(names)),
         limits,
         xlabel="(batch, T, d, heads)",
-        ylabel="useful operations/s, of the matrix product's",
+        ylabel="useful operations/s, of the fastest product's",
         title="how close to the machine's limit, forward",
         describe_values=False,
         ax=axes[0, 0],

@@ -18,6 +18,7 @@ from chapter3_helpers.fused_multihead import (
 )
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+from chapter3_helpers.onednn_linear import OneDNNLinear
 from chapter3_helpers.performance import Sizes
 from chapter3_helpers.softmax import softmax
 
@@ -77,18 +78,30 @@ class PackedMultiHeadAttention(FusedMultiHeadAttention):
         return self.out_proj(join_heads(softmax(scores / self.head_dim**0.5, dim=-1) @ values))
 
 
+def with_plain_linears(module: FusedMultiHeadAttention) -> FusedMultiHeadAttention:
+    """Replace the layers that may run on oneDNN by ``nn.Linear``, in place; return the module."""
+    for name, layer in list(module.named_children()):
+        if isinstance(layer, OneDNNLinear):
+            plain = nn.Linear(layer.in_features, layer.out_features, layer.bias is not None)
+            plain.load_state_dict(layer.state_dict())
+            setattr(module, name, plain)
+    return module
+
+
 def make_variants(sizes: Sizes, device: torch.device | str = "cpu") -> list[Variant]:
     """Make every variant with the weights of one ``MultiHeadAttention``."""
     d, T, H = sizes.width, sizes.tokens, sizes.heads
     split = shared_weights(sizes).eval()
-    fused, packed = (
-        cls(d, d, T, 0.0, H).eval() for cls in (FusedMultiHeadAttention, PackedMultiHeadAttention)
+    fused = FusedMultiHeadAttention(d, d, T, 0.0, H).eval()
+    packed, kernel = (
+        with_plain_linears(cls(d, d, T, 0.0, H)).eval()
+        for cls in (PackedMultiHeadAttention, FusedMultiHeadAttention)
     )
     pytorchs = nn.MultiheadAttention(d, H, batch_first=True)  # train(): its faster path here
-    for module in (fused, packed, pytorchs):
+    for module in (fused, packed, kernel, pytorchs):
         copy_weights(split, module)
     wrapper = WrapperWithOutput(split)
-    for module in (split, fused, packed, pytorchs, wrapper):
+    for module in (split, fused, packed, kernel, pytorchs, wrapper):
         module.to(device)
     hidden = causal_mask(T, device)
 
@@ -100,6 +113,7 @@ def make_variants(sizes: Sizes, device: torch.device | str = "cpu") -> list[Vari
         Variant("wrapper", wrapper, wrapper, stored=4 / H),
         Variant("split", split, split, stored=4),
         Variant("packed", packed, packed, stored=4),
+        Variant("kernel", kernel, kernel),  # fused, on plain nn.Linear layers
         Variant("fused", fused, fused),
         Variant("torch", lambda x: pytorch(x, False), pytorchs),
         Variant("torch+weights", lambda x: pytorch(x, True), pytorchs, stored=4),
