@@ -138,7 +138,8 @@ class FusedMultiHeadAttention(nn.Module):
     New against ``MultiHeadAttention``: queries, keys and values come out of one packed
     projection ``W_qkv``, and ``scaled_dot_product_attention`` masks, softmaxes and mixes without
     storing a (T, T) matrix (except in training with dropout on a CPU, where torch's kernel has
-    no dropout). Same function, same number of parameters, same arguments.
+    no dropout). Same function, same number of parameters, same arguments. Its layers are
+    ``nn.Linear``, computed by another library where that is faster (``onednn_linear``).
 
     Args:
         d_in: numbers per token on the way in.
