@@ -19,11 +19,15 @@ class OneDNNLinear(nn.Linear):
     """``nn.Linear``, faster for large inputs on the CPUs of AMD.
 
     A linear layer treats every token alike, as a convolution of one pixel treats every pixel. So
-    the tokens are laid out as a picture one pixel wide, ``d_in`` numbers deep, and convolved.
-    Small inputs, other devices, other dtypes and other CPUs take ``nn.Linear``'s own way. With a
-    single thread PyTorch does not ask oneDNN for such a convolution, so that nothing is gained.
+    the tokens are laid out as pictures one pixel wide, ``in_features`` deep, and convolved.
+    Small inputs, other devices, other dtypes and other CPUs take ``nn.Linear``'s own way.
 
-    Same arguments, parameters, shapes and errors as ``nn.Linear``.
+    Same parameters, shapes and errors as ``nn.Linear``.
+
+    Args:
+        in_features: numbers per token on the way in.
+        out_features: numbers per token on the way out.
+        bias: whether it adds a learned bias.
 
     >>> layer, plain = OneDNNLinear(3, 2), nn.Linear(3, 2)
     >>> _ = plain.load_state_dict(layer.state_dict())
@@ -34,15 +38,21 @@ class OneDNNLinear(nn.Linear):
     Taught in ``12_performance``.
     """
 
+    def __init__(self, in_features: int, out_features: int, bias: bool = True):
+        super().__init__(in_features, out_features, bias)
+        self.onednn = onednn_is_faster()  # asked once: torch.compile can't trace the question
+
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Map numbers (..., d_in) to (..., d_out)."""
+        """Map tokens (..., in_features) to (..., out_features)."""
         large = x.numel() * self.out_features >= WORTHWHILE
         fitting = x.is_cpu and x.dtype == torch.float32 and x.shape[-1] == self.in_features
-        if not (large and fitting and onednn_is_faster()):
+        if not (self.onednn and large and fitting):
             return super().forward(x)
-        picture = x.reshape(1, -1, 1, self.in_features).permute(0, 3, 1, 2)  # (1, d_in, tokens, 1)
-        picture = functional.conv2d(picture, self.weight[:, :, None, None], self.bias)
-        return picture.permute(0, 2, 3, 1).reshape(*x.shape[:-1], self.out_features)
+        # with a single thread, PyTorch asks oneDNN only if there are 16 pictures
+        pictures = 16 if x.shape[:-1].numel() % 16 == 0 else 1
+        pixels = x.reshape(pictures, -1, 1, self.in_features).permute(0, 3, 1, 2)  # (N, in, H, 1)
+        pixels = functional.conv2d(pixels, self.weight[:, :, None, None], self.bias)
+        return pixels.permute(0, 2, 3, 1).reshape(*x.shape[:-1], self.out_features)
 
 
 @functools.cache

@@ -40,7 +40,7 @@ def layers(bias: bool = True) -> tuple[OneDNNLinear, nn.Linear]:
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("shape", [(D_IN,), (1, D_IN), (7, D_IN), (2, 3, D_IN), (2, 3, 5, D_IN)])
+@pytest.mark.parametrize("shape", [(D_IN,), (1, D_IN), (7, D_IN), (2, 24, D_IN), (2, 3, 5, D_IN)])
 def test_equals_the_linear_layer_with_gradients(convolutions, shape, bias):
     layer, plain = layers(bias)
     x = torch.randn(shape)
@@ -116,9 +116,9 @@ def test_small_inputs_and_other_processors_take_the_linear_layer(monkeypatch):
     def refuse(*_):
         raise AssertionError("a convolution")
 
-    layer, plain = layers()
     monkeypatch.setattr(functional, "conv2d", refuse)
     monkeypatch.setattr(onednn_linear, "onednn_is_faster", lambda: True)
+    layer, plain = layers()
     rows = onednn_linear.WORTHWHILE // (D_IN * D_OUT)
     x = torch.randn(rows, D_IN)
     assert torch.equal(layer(x), plain(x))
@@ -126,6 +126,7 @@ def test_small_inputs_and_other_processors_take_the_linear_layer(monkeypatch):
     with pytest.raises(AssertionError, match="a convolution"):
         layer(more)
     monkeypatch.setattr(onednn_linear, "onednn_is_faster", lambda: False)
+    layer, plain = layers()
     assert torch.equal(layer(more), plain(more))
 
 
@@ -175,6 +176,18 @@ def test_fused_attention_on_convolutions_equals_split(convolutions):
     assert torch.equal(fused(x)[:, :5], fused(changed)[:, :5])
 
 
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_compiles_as_one_graph(monkeypatch, dynamic):
+    monkeypatch.setattr(onednn_linear, "onednn_is_faster", lambda: True)
+    monkeypatch.setattr(onednn_linear, "WORTHWHILE", 6 * D_IN * D_OUT)
+    layer, plain = layers()
+    torch.compiler.reset()
+    compiled = torch.compile(layer, backend="eager", fullgraph=True, dynamic=dynamic)
+    for tokens in (32, 7, 5):  # 16 pictures, one picture, none
+        x = torch.randn(tokens, D_IN)
+        torch.testing.assert_close(compiled(x), plain(x))
+
+
 def test_is_a_linear_layer_to_everyone_else(convolutions):
     layer, plain = layers()
     assert isinstance(layer, nn.Linear)
@@ -183,6 +196,7 @@ def test_is_a_linear_layer_to_everyone_else(convolutions):
     twin = copy.deepcopy(layer)
     twin.register_forward_hook(lambda *_: called.append(True))
     x = torch.randn(3, D_IN)
+    assert len(convolutions) == 0
     torch.testing.assert_close(torch.func.vmap(twin)(x[:, None]), plain(x[:, None]))
     assert called == [True]
     torch.manual_seed(1)
