@@ -23,8 +23,10 @@ export MPLCONFIGDIR := $(STATE)/matplotlib
 export JUPYTER_PLATFORM_DIRS := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-# Loopback only, with a token; no news, no look for updates, no extensions from elsewhere.
+# Loopback only, with a token, encrypted to the kernel; no news, no look for updates, no extensions
+# from elsewhere.
 LAB_FLAGS := --ip=127.0.0.1 \
+	--KernelManager.transport_encryption=auto \
 	--LabApp.news_url=None \
 	--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
 	--LabApp.extension_manager=readonly

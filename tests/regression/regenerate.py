@@ -15,6 +15,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from tqdm import tqdm
+from traitlets.config import Config
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 README_NOTEBOOK = "07_fused_multihead.ipynb"
@@ -34,6 +35,7 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
         store_widget_state=False,
         coalesce_streams=True,  # else the pieces a cell's text comes in depend on the timing
         resources={"metadata": {"path": str(folder)}},
+        config=Config({"KernelManager": {"transport_encryption": "auto"}}),  # else it warns
     )
     client.execute()
 
