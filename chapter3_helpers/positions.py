@@ -28,7 +28,7 @@ class LearnedPositions(nn.Module):
 
         x (T, d) + weight[:T] (T, d) --> (T, d), which goes into attention in the place of x
 
-    The vectors start small, with a standard deviation of 0.02 as in GPT-2.
+    The vectors start small, with a standard deviation of 0.02, as GPT-2's word embeddings do.
 
     Args:
         max_length: the most tokens it will read at once; position ``max_length`` has no vector.
