@@ -93,44 +93,37 @@ NEXT_TOKEN_LOSS = Exercise(
 )
 
 
-def _weights_or_nothing(scores: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
-    weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
-    return weights.masked_fill(hidden, 0.0)
+def _fold(
+    W1: torch.Tensor, b1: torch.Tensor, W2: torch.Tensor, b2: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return W2 @ W1, W2 @ b1 + b2
 
 
-def _masked(T: int, dtype: torch.dtype, factor: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draw negative scores (T, T) and hide the future, and from the first token everything."""
-    generator = torch.Generator().manual_seed(T)
-    scores = -factor * (0.5 + torch.rand(T, T, generator=generator))
-    hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
-    hidden[0] = True
-    return scores.to(dtype), hidden
+def _two_layers(d: int, hidden: int) -> tuple[torch.Tensor, ...]:
+    """Draw weight and bias of a layer from d to hidden numbers, and of one back."""
+    generator = torch.Generator().manual_seed(d)
+    shapes = ((hidden, d), (hidden,), (d, hidden), (d,))
+    return tuple(torch.randn(shape, generator=generator) for shape in shapes)
 
 
-SAFE_MASK = Exercise(
+FOLD = Exercise(
     name="09d",
-    solution=_weights_or_nothing,
-    cases=(_masked(5, torch.float32, 1.0), _masked(7, torch.float32, 30000.0)),
+    solution=_fold,
+    # once with as many hidden units as numbers, where the matrices fit in either order
+    cases=(_two_layers(4, 4), _two_layers(3, 12)),
     misconceptions={
-        "The row that sees nothing is NaN: with -inf everywhere there is no largest score to "
-        "subtract. It has to be mended after softmax.": (
-            lambda scores, hidden: torch.softmax(scores.masked_fill(hidden, -torch.inf), dim=-1)
+        "Your bias is that of the second layer alone. The first layer's bias goes through the "
+        "second layer, too: W2 @ b1.": lambda W1, b1, W2, b2: (W2 @ W1, b2),
+        "Your biases are simply added. The first layer's bias goes through the second layer's "
+        "matrix on its way.": (
+            lambda W1, b1, W2, b2: (W2 @ W1, b1 + b2 if b1.shape == b2.shape else b2)
         ),
-        "The row that sees nothing spreads its weight evenly over tokens that are all hidden. A "
-        "finite constant avoids NaN, but those weights look as real as any.": (
-            lambda scores, hidden: torch.softmax(
-                scores.masked_fill(hidden, torch.finfo(scores.dtype).min), dim=-1
-            )
+        "Your matrices stand in the other order. nn.Linear multiplies by the transpose, x @ W.T, "
+        "so the first layer's matrix stands on the right: W2 @ W1.": (
+            lambda W1, b1, W2, b2: (W1 @ W2, W2 @ b1 + b2)
         ),
-        "Hidden weights are zero, but with -1e4 as the constant a row of very negative real scores "
-        "lost its weight to them before that.": (
-            lambda scores, hidden: torch.softmax(
-                scores.masked_fill(hidden, -1e4), dim=-1
-            ).masked_fill(hidden, 0.0)
-        ),
-        "You set hidden scores to 0, which is a score like any other: the others share their "
-        "weight with them.": (
-            lambda scores, hidden: torch.softmax(scores.masked_fill(hidden, 0.0), dim=-1)
+        "Your matrix is transposed. nn.Linear keeps a weight as (numbers out, numbers in).": (
+            lambda W1, b1, W2, b2: ((W2 @ W1).T, W2 @ b1 + b2)
         ),
     },
 )

@@ -7,6 +7,7 @@ file                what it holds
 ``widget``          ``Explorer``: controls on top, panels below; the only ipywidgets here
 ``inputs``          the sentence, the seed and the picked row that many start from
 ``attention``       ``attention_explorer``: every mechanism of the chapter, side by side
+``mask_constants``  a second explorer of ``09_transformer_block``
 the other files     one focused explorer a notebook, in the file of that notebook's topic
 ==================  ==================================================================
 
@@ -29,6 +30,7 @@ TOPICS = (
     "multihead_wrapper",
     "fused_multihead",
     "positions",
+    "mask_constants",
     "transformer_block",
     "handmade_transformer",
     "grouped_query",

@@ -1,142 +1,201 @@
-"""The explorer of ``09_transformer_block``: a mask constant, a number format, and large scores."""
+"""The explorer of ``09_transformer_block``: take an ingredient away, and see what is lost."""
 
-import math
 from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.inputs import seeded
-from chapter3_helpers.explorers.panels import Curves, Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Slider, Steps, Switch
+from chapter3_helpers.explorers.inputs import MOST_TOKENS, seeded
+from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Steps, Switch, Words
 from chapter3_helpers.masking import causal_mask
-from chapter3_helpers.sentence import TOKENS, example_inputs
-from chapter3_helpers.softmax import softmax
-from chapter3_helpers.trainable_qkv import SelfAttention_v2
+from chapter3_helpers.sentence import split_tokens
+from chapter3_helpers.transformer_block import MinimalTransformerBlock
 
-DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32}
-CONSTANTS = ("-1e4", "-1e5", "-1e9", "-1e10", "-inf")
-OVER, ADDED = "written over the score", "added to the score"
-SIZES = (1, 10, 100, 1000, 5000, 10_000, 20_000, 25_000, 30_000, 40_000, 50_000, 100_000)
-SIZES += (200_000, 300_000, 1_000_000, 1_000_000_000, 3_000_000_000, 100_000_000_000)
+D, HEADS, MOST_LINES = 8, 2, 4
+SCALES = torch.linspace(-4, 4, 81, dtype=torch.float64)
+NOTHING = 1e-9  # below it, a float64 has not changed
+
+
+def read_words(text: str) -> tuple[tuple[str, ...], tuple[str, ...], torch.Tensor]:
+    """Return the tokens, the different ones among them in order, and the ids (T,)."""
+    tokens = tuple(split_tokens(text))
+    if not tokens:
+        raise ValueError("Type at least one word.")
+    if len(tokens) > MOST_TOKENS:
+        raise ValueError(
+            f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
+        )
+    vocabulary = tuple(sorted(set(tokens)))
+    return tokens, vocabulary, torch.tensor([vocabulary.index(token) for token in tokens])
+
+
+def _word_options(settings: Settings) -> list[tuple[str, int]]:
+    try:
+        tokens, _, _ = read_words(settings["text"])
+    except ValueError:  # the explorer says what is wrong with the sentence
+        return [("none", 0)]
+    return [(f"{i}: {token}", i) for i, token in enumerate(tokens[:-1] or tokens)]
+
 
 CONTROLS = (
-    Pick("constant", "mask with", "-1e4", "What hidden scores become", options=CONSTANTS),
-    Pick("dtype", "number format", "float16", "What the scores are kept in", options=tuple(DTYPES)),
-    Steps(
-        "size",
-        "scores times",
-        30_000,
-        "How large the real scores are: all of them are multiplied by this",
-        options=lambda settings: [(f"{size:,}", size) for size in SIZES],
+    Switch("attention", "attention", True, "Off: every word keeps to itself"),
+    Switch(
+        "mask",
+        "mask",
+        True,
+        "Off: every word sees the whole sentence",
+        lambda settings: settings["attention"],
     ),
-    Pick("way", "the constant is", OVER, "Two ways that libraries go", options=(OVER, ADDED)),
-    Switch("padding", "first row sees nothing", False, "As where a text starts with padding"),
-    Slider("seed", "seed", 3, "Another seed draws other weight matrices", low=0, high=999),
+    Switch("positions", "positions", True, "Off: no vector says where a word stands"),
+    Switch("relu", "ReLU", True, "Off: the feed-forward network is two linear layers"),
+    Words("text", "sentence", "the oven cooked the bread so", "Type a sentence of your own"),
+    Steps("first", "swap", 1, "Its place is swapped with the next one's", options=_word_options),
+    Steps("second", "with", 4, "Pick the same word to swap nothing", options=_word_options),
+    Slider("seed", "seed", 123, "Another seed draws another untrained model", low=0, high=999),
 )
 
 
 def transformer_block_state(settings: Settings) -> dict[str, Any]:
-    """Return scores (T, T), what is hidden, the constant as stored, and the weights (T, T)."""
-    x, dtype = example_inputs(), DTYPES[settings["dtype"]]
+    """Return tokens, vocabulary; weights (H, T, T); logits and their reach; the swap; the lines.
+
+    ``reach`` (T, T): how far the logits of a row move when the word of a column changes.
+    ``swap``: the same for the last row, when two words change places. ``lines`` (81, vocabulary):
+    the last row's logits, with what its word has gathered multiplied by ``SCALES``.
+    """
+    tokens, vocabulary, ids = read_words(settings["text"])
+    T, first, second = len(ids), settings["first"], settings["second"]
     with seeded(settings["seed"]):
-        attention = SelfAttention_v2(3, 2)
-    with torch.no_grad():
-        scores = attention.W_query(x) @ attention.W_key(x).T / 2**0.5  # (T, T)
-    hidden = causal_mask(len(x))
-    hidden[0, 0] = settings["padding"]
-    stored = torch.tensor(float(settings["constant"])).to(dtype)
-    sizes = torch.tensor(SIZES, dtype=torch.float32)
-    every = (sizes[:, None, None] * scores).to(dtype)  # (sizes, T, T)
-    masked = every.masked_fill(hidden, 0.0) if settings["way"] == OVER else every
-    weights = softmax(masked + torch.where(hidden, stored, 0.0))
-    chosen = SIZES.index(settings["size"])
-    leaks = (weights.float() * hidden).sum(dim=-1)  # (sizes, T); a row of NaN stays NaN
+        block = MinimalTransformerBlock(len(vocabulary), D, T, HEADS)
+    block = block.requires_grad_(False).double()
+    if not settings["mask"]:
+        block.attention.mask.zero_()
+    feed_forward, rest = block.feed_forward, block.attention.out_proj.bias
+
+    def place(x: torch.Tensor) -> torch.Tensor:
+        return block.positions(x) if settings["positions"] else x
+
+    def gather(x: torch.Tensor) -> torch.Tensor:
+        return block.attention(place(x)) if settings["attention"] else place(x)
+
+    def finish(gathered: torch.Tensor) -> torch.Tensor:
+        inner = feed_forward.up(gathered)
+        return block.output(feed_forward.down(torch.relu(inner) if settings["relu"] else inner))
+
+    x = block.embedding(ids)  # (T, D)
+    logits = finish(gather(x))  # (T, vocabulary)
+    changed = x + torch.eye(T, dtype=x.dtype)[:, :, None]  # (T, T, D): text j has another word j
+    order = list(range(T))
+    order[first], order[second] = second, first
+    own = gather(x)[-1]
+    rest = rest if settings["attention"] else torch.zeros_like(own)
+    weights = block.attention.attention_weights(place(x))
     return {
-        "scores": every[chosen],
-        "hidden": hidden,
-        "stored": stored,
-        "weights": weights[chosen],
-        "leak": leaks[chosen],
-        "worst_leaks": leaks.amax(dim=-1),
+        "tokens": tokens,
+        "vocabulary": vocabulary,
+        "weights": weights if settings["attention"] else torch.eye(T).expand_as(weights),
+        "logits": logits,
+        "reach": (finish(gather(changed)) - logits).abs().amax(dim=-1).T,
+        "differ": tokens[first] != tokens[second],  # else the swap changes nothing
+        "swap": (finish(gather(x[order]))[-1] - logits[-1]).abs().max().item(),
+        "lines": finish(rest + SCALES[:, None] * (own - rest)),
     }
 
 
 def transformer_block_panels(settings: Settings) -> list[Panel]:
-    """Return the weights, how much of them lies on hidden tokens, and that against the size."""
+    """Return who can change whom, the weights, the last word's lines, and four verdicts."""
     state = transformer_block_state(settings)
-    dtype = DTYPES[settings["dtype"]]
-    visible = state["scores"][~state["hidden"]].float()
+    tokens, reach, lines, moved = (state[name] for name in ("tokens", "reach", "lines", "swap"))
+    T = len(tokens)
+    hidden = causal_mask(T) if settings["mask"] else None
+    verdicts = _verdicts(state)
     facts = {
-        "largest finite number": f"{torch.finfo(dtype).max:.4g}",
-        "constant as stored": f"{state['stored'].item():.6g}",
-        "visible scores": f"{visible.min().item():.6g} to {visible.max().item():.6g}",
-        "weight on hidden tokens": " ".join(f"{leak:.4f}" for leak in state["leak"].tolist()),
+        "hears earlier words": f"{verdicts['heard']} of {T * (T - 1) // 2} pairs",
+        "could copy the answer": f"{verdicts['answers']} of {T - 1} predictions",
+        "the swap moves a logit by": f"{moved:.5f}" if moved > NOTHING else "nothing",
+        "bends from a straight line by": f"{verdicts['bend']:.4f}",
     }
+    shown = list(zip(state["vocabulary"], lines.T, strict=True))[:MOST_LINES]
     return [
-        Note(_note(settings, state)),
-        Matrix("weights; a hatched row is NaN", state["weights"], TOKENS),
-        Curves(
-            "weight on hidden tokens",
-            "scores times",
-            "worst row",
-            torch.tensor(SIZES),
-            {f"{settings['constant']} in {settings['dtype']}": state["worst_leaks"]},
-            mark=settings["size"],
-            log="x",
+        Note(_note(verdicts)),
+        Matrix(
+            "who can change whom: 0 is nothing, 1 the farthest",
+            reach / reach.max().clamp(min=NOTHING),
+            [f"after {token}" for token in tokens],
+            tokens,
+            corner=("prediction", "word changed"),
         ),
-        Facts(facts, "the numbers"),
+        Heads("attention weights", state["weights"], hidden),
+        Curves(
+            f"what {tokens[-1]!r} has gathered, turned up",
+            "times",
+            "logit",
+            SCALES,
+            {word: line for word, line in shown},
+            mark=1.0,
+        ),
+        Facts(facts, "what it can do"),
     ]
 
 
-def _note(settings: Settings, state: dict[str, Any]) -> str:
-    sentences = []
-    if math.isinf(state["stored"]) and settings["constant"] != "-inf":
-        sentences.append(
-            f"{settings['constant']} does not fit into {settings['dtype']} and is -inf there "
-            "(masked_fill refuses it with an error)."
-        )
-    leak, visible = state["leak"], state["scores"][~state["hidden"]]
-    nan = leak.isnan()
-    if not visible.isfinite().all():
-        sentences.append("Real scores have overflowed to infinity as well.")
-    if nan.any():
-        rows = ", ".join(token for token, bad in zip(TOKENS, nan.tolist(), strict=True) if bad)
-        sentences.append(f"No weights exist for {rows}: an infinity less itself is NaN.")
-    leaking = leak.nan_to_num() > 1e-4
-    if leaking.any():
-        rows = ", ".join(token for token, bad in zip(TOKENS, leaking.tolist(), strict=True) if bad)
-        sentences.append(f"Hidden tokens get weight in the row of {rows}.")
-    elif not nan.any():
-        sentences.append("Nothing leaks: no hidden token gets as much as 0.0001.")
-    return " ".join(sentences)
+def _verdicts(state: dict[str, Any]) -> dict[str, Any]:
+    reach, lines = state["reach"], state["lines"]
+    share = torch.linspace(0, 1, len(lines), dtype=lines.dtype)[:, None]
+    straight = lines[0] + share * (lines[-1] - lines[0])
+    return {
+        "heard": int((reach.tril(-1) > NOTHING).sum()),
+        "answers": int((reach.diagonal(1) > NOTHING).sum()),
+        "order": state["swap"] > NOTHING or not state["differ"],
+        "bend": (lines - straight).abs().max().item(),
+    }
+
+
+def _note(verdicts: dict[str, Any]) -> str:
+    lost = []
+    if not verdicts["heard"]:
+        lost.append("no word hears another")
+    if verdicts["answers"]:
+        lost.append("a prediction can read its own answer")
+    if not verdicts["order"]:
+        lost.append("the last word cannot tell that two words changed places")
+    if verdicts["bend"] < 1e-6:
+        lost.append("what follows the weights is one linear map")
+    if not lost:
+        return "Nothing is lost: it hears what came before, nothing that comes after, and it bends."
+    return f"Lost: {'; '.join(lost)}."
 
 
 def transformer_block_code(settings: Settings) -> str:
-    """Return the lines of Python that compute the same weights."""
-    masked = "scores.masked_fill(hidden, 0.0)" if settings["way"] == OVER else "scores"
-    return "\n".join(
-        [
-            "import torch",
-            "from chapter3_helpers.masking import causal_mask",
-            "from chapter3_helpers.sentence import example_inputs",
-            "from chapter3_helpers.softmax import softmax",
-            "from chapter3_helpers.trainable_qkv import SelfAttention_v2",
-            f"torch.manual_seed({settings['seed']})",
-            "x, attention = example_inputs(), SelfAttention_v2(3, 2).requires_grad_(False)",
-            "scores = attention.W_query(x) @ attention.W_key(x).T / 2**0.5",
-            f"scores = ({float(settings['size'])} * scores).to(torch.{settings['dtype']})",
-            "hidden = causal_mask(6)" + ("; hidden[0, 0] = True" if settings["padding"] else ""),
-            f"constant = torch.tensor(float({settings['constant']!r})).to(scores.dtype)",
-            f"weights = softmax({masked} + torch.where(hidden, constant, 0.0))",
-        ]
-    )
+    """Return the lines of Python that compute the same logits."""
+    tokens, vocabulary, ids = read_words(settings["text"])
+    place = "block.embedding(ids)"
+    if settings["positions"]:
+        place = f"block.positions({place})"
+    inner = "block.feed_forward.up(gathered)"
+    lines = [
+        "import torch",
+        "from chapter3_helpers.transformer_block import MinimalTransformerBlock",
+        "",
+        f"ids = torch.tensor({ids.tolist()})  # of {', '.join(map(repr, vocabulary))}",
+        f"torch.manual_seed({settings['seed']})",
+        f"block = MinimalTransformerBlock({len(vocabulary)}, {D}, {len(tokens)}, {HEADS})",
+        "block = block.requires_grad_(False).double()",
+    ]
+    if settings["attention"] and not settings["mask"]:
+        lines.append("block.attention.mask.zero_()")
+    lines += [
+        f"gathered = block.attention({place})" if settings["attention"] else f"gathered = {place}",
+        f"inner = torch.relu({inner})" if settings["relu"] else f"inner = {inner}",
+        "logits = block.output(block.feed_forward.down(inner))",
+    ]
+    return "\n".join(lines)
 
 
 def transformer_block_explorer(**settings: Any) -> Explorer:
-    """Explore mask constants, number formats and large scores; ``09_transformer_block``.
+    """Explore what each of a block's four ingredients is for; ``09_transformer_block``.
 
     Args:
-        settings: where to start: ``constant``, ``dtype``, ``size``, ``way``, ``padding``, ``seed``.
+        settings: where to start: ``attention``, ``mask``, ``positions``, ``relu``, ``text``,
+            ``first``, ``second``, ``seed``.
 
     Returns:
         A widget, to be the last line of a cell in JupyterLab.
@@ -145,5 +204,5 @@ def transformer_block_explorer(**settings: Any) -> Explorer:
         ValueError: there is no such setting, or it has no such value.
     """
     return Explorer(
-        "mask constants", CONTROLS, transformer_block_panels, transformer_block_code, settings
+        "four ingredients", CONTROLS, transformer_block_panels, transformer_block_code, settings
     )

@@ -1,108 +1,114 @@
-"""The explorer of ``09_transformer_block`` shows what the package computes."""
+"""The explorer of the four ingredients says what each is for, and computes what it shows."""
 
-import math
-import re
 from itertools import product
 
 import pytest
 import torch
 
+from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix
 from chapter3_helpers.explorers.transformer_block import (
-    ADDED,
-    CONSTANTS,
     CONTROLS,
-    DTYPES,
-    OVER,
-    SIZES,
+    NOTHING,
+    SCALES,
     transformer_block_code,
     transformer_block_explorer,
     transformer_block_panels,
     transformer_block_state,
 )
-from chapter3_helpers.sentence import TOKENS
+from chapter3_helpers.transformer_block import MinimalTransformerBlock
 
-COMBINATIONS = list(product(DTYPES, CONSTANTS))
 DEFAULTS = {control.name: control.default for control in CONTROLS}
+SWITCHES = ("attention", "mask", "positions", "relu")
+ALL = [dict(zip(SWITCHES, on, strict=True)) for on in product([True, False], repeat=4)]
 
 
-def settings(**changed):
-    return {**DEFAULTS, **changed}
+def note(settings):
+    return transformer_block_panels(settings)[0].text
 
 
-def note(chosen):
-    return transformer_block_panels(chosen)[0].text
+def run(settings):
+    space = {}
+    with torch.random.fork_rng(devices=[]):
+        exec(transformer_block_code(settings), space)
+    return space["logits"]
 
 
-@pytest.mark.parametrize(("dtype", "constant"), COMBINATIONS)
-@pytest.mark.parametrize("padding", [False, True])
-def test_small_scores_against_torch(dtype, constant, padding):
-    chosen = settings(dtype=dtype, constant=constant, size=1, padding=padding)
-    state = transformer_block_state(chosen)
-    assert state["weights"].dtype == DTYPES[dtype]
-    hidden = torch.ones(6, 6, dtype=torch.bool).triu(1)
-    expected = torch.softmax(state["scores"].float().masked_fill(hidden, -math.inf), dim=-1)
-    assert torch.allclose(state["weights"][1:].float(), expected[1:], atol=4e-3)
-    first = state["weights"][0].float()
-    if not padding:
-        assert first.tolist() == [1, 0, 0, 0, 0, 0]
-    elif math.isinf(state["stored"]):
-        assert first.isnan().all()
-    else:
-        assert torch.allclose(first, torch.full((6,), 1 / 6), atol=1e-3)
+@pytest.mark.parametrize("seed", [123, 7])
+@pytest.mark.parametrize("switches", ALL)
+def test_each_verdict_depends_on_its_ingredients_alone(switches, seed):
+    settings = {**DEFAULTS, **switches, "seed": seed}
+    state = transformer_block_state(settings)
+    reach = state["reach"]
+    T = len(state["tokens"])
+    assert int((reach.tril(-1) > NOTHING).sum()) == (
+        T * (T - 1) // 2 if switches["attention"] else 0
+    )
+    can_copy = switches["attention"] and not switches["mask"]
+    assert int((reach.triu(1) > NOTHING).sum()) == (T * (T - 1) // 2 if can_copy else 0)
+    assert (reach.diagonal() > NOTHING).all()  # a word's own prediction always hears it
+    assert (state["swap"] > NOTHING) == (switches["attention"] and switches["positions"])
+    steps = state["lines"].diff(dim=0)
+    assert torch.allclose(steps, steps[:1], rtol=0, atol=1e-9) == (not switches["relu"])
+    text = note(settings)
+    assert ("no word hears another" in text) == (not switches["attention"])
+    assert ("can read its own answer" in text) == can_copy
+    cannot_tell = not (switches["attention"] and switches["positions"])
+    assert ("cannot tell that two words changed places" in text) == cannot_tell
+    assert ("one linear map" in text) == (not switches["relu"])
+    assert text.startswith("Nothing is lost") == all(switches.values())
 
 
-def test_where_the_default_leaks():
-    """Rows 0 to 2 see nothing above -1e4, rows 3 to 5 do: the key "with"."""
-    state = transformer_block_state(settings())
-    visible = state["scores"].float().masked_fill(state["hidden"], -math.inf).amax(dim=-1)
-    assert (visible < -1e4).tolist() == [True, True, True, False, False, False]
-    assert torch.allclose(state["leak"], torch.tensor([1.0, 1, 1, 0, 0, 0]), atol=1e-3)
-    assert note(settings()) == "Hidden tokens get weight in the row of Your, journey, starts."
+@pytest.mark.parametrize("switches", ALL)
+def test_the_code_gives_the_logits(switches):
+    settings = {**DEFAULTS, **switches, "seed": 5, "text": "one two one three"}
+    state = transformer_block_state({**settings, "first": 0, "second": 1})
+    assert torch.equal(run(settings), state["logits"])
+    at_one = int((SCALES - 1).abs().argmin())
+    torch.testing.assert_close(state["lines"][at_one], state["logits"][-1])
 
 
-@pytest.mark.parametrize("way", [OVER, ADDED])
-@pytest.mark.parametrize(("dtype", "constant"), COMBINATIONS)
-def test_the_code_gives_the_same_weights(dtype, constant, way):
-    for size, padding in ((1, True), (30_000, False), (1_000_000_000, True)):
-        chosen = settings(dtype=dtype, constant=constant, way=way, size=size, padding=padding)
-        space = {}
-        exec(transformer_block_code(chosen), space)
-        shown = transformer_block_state(chosen)["weights"]
-        torch.testing.assert_close(space["weights"], shown, equal_nan=True, rtol=0, atol=0)
+def test_with_all_four_it_is_the_block_of_the_package():
+    state = transformer_block_state(DEFAULTS)
+    torch.manual_seed(DEFAULTS["seed"])
+    block = MinimalTransformerBlock(5, 8, 6, 2).double()
+    ids = torch.tensor([state["vocabulary"].index(token) for token in state["tokens"]])
+    torch.testing.assert_close(state["logits"], block(ids).detach())
+    torch.testing.assert_close(state["weights"], block.attention_weights(ids).detach())
 
 
-def test_the_curve_stands_at_the_worst_row():
-    for size in SIZES:
-        state = transformer_block_state(settings(dtype="float32", size=size))
-        assert state["worst_leaks"][SIZES.index(size)] == state["leak"].max()
+def test_reach_is_what_another_word_does():
+    """Change the word of one place by hand, as `reach` says it does for all at once."""
+    state = transformer_block_state(DEFAULTS)
+    torch.manual_seed(DEFAULTS["seed"])
+    block = MinimalTransformerBlock(5, 8, 6, 2).requires_grad_(False).double()
+    x = block.embedding(torch.tensor([state["vocabulary"].index(t) for t in state["tokens"]]))
+    changed = x.clone()
+    changed[2] += 1
+    before, after = (
+        block.output(block.feed_forward(block.attention(block.positions(row))))
+        for row in (x, changed)
+    )
+    torch.testing.assert_close((after - before).abs().amax(dim=-1), state["reach"][:, 2])
 
 
-@pytest.mark.parametrize("padding", [False, True])
-@pytest.mark.parametrize("way", [OVER, ADDED])
-@pytest.mark.parametrize(("dtype", "constant"), COMBINATIONS)
-def test_the_note_is_true(dtype, constant, way, padding):
-    for size in SIZES:
-        chosen = settings(dtype=dtype, constant=constant, way=way, padding=padding, size=size)
-        state, text = transformer_block_state(chosen), note(chosen)
-        for pattern, rows in (
-            (r"weight in the row of (.*?)\.", state["leak"] > 1e-4),
-            (r"No weights exist for (.*?):", state["weights"].isnan().any(dim=-1)),
-        ):
-            found = re.search(pattern, text)
-            named = found.group(1).split(", ") if found else []
-            assert named == [t for t, bad in zip(TOKENS, rows.tolist(), strict=True) if bad]
-        assert ("Nothing leaks" in text) == bool((state["leak"] <= 1e-4).all())
-        assert ("does not fit" in text) == (dtype == "float16" and constant not in ("-1e4", "-inf"))
+def test_swapping_a_word_with_itself_is_no_loss():
+    same = {**DEFAULTS, "first": 0, "second": 3}  # "the" and "the"
+    assert transformer_block_state(same)["swap"] < NOTHING
+    assert note(same).startswith("Nothing is lost")
 
 
-def test_added_to_a_blind_row_the_constant_cancels():
-    state = transformer_block_state(settings(way=ADDED, padding=True, size=1, dtype="float32"))
-    expected = torch.softmax(state["scores"][0], dim=-1)
-    assert torch.allclose(state["weights"][0], expected, atol=1e-3)
+def test_sentences_that_cannot_be_read_are_refused_in_words():
+    for text, message in (("", "at least one word"), ("word " * 100, "has 100 tokens")):
+        with pytest.raises(ValueError, match=message):
+            transformer_block_state({**DEFAULTS, "text": text})
+    one = {**DEFAULTS, "text": "alone", "first": 0, "second": 0}
+    assert transformer_block_state(one)["reach"].shape == (1, 1)
 
 
 def test_the_widget_starts_where_it_is_told():
-    explorer = transformer_block_explorer(constant="-inf", padding=True)
-    assert "No weights exist for Your" in explorer.view.value
+    explorer = transformer_block_explorer(mask=False)
+    assert "can read its own answer" in explorer.view.value
+    kinds = [type(panel) for panel in transformer_block_panels(DEFAULTS)]
+    assert kinds[1:] == [Matrix, Heads, Curves, Facts]
     with pytest.raises(ValueError, match="settings must be among"):
         transformer_block_explorer(temperature=1)

@@ -1,0 +1,108 @@
+"""The explorer of mask constants shows what the package computes."""
+
+import math
+import re
+from itertools import product
+
+import pytest
+import torch
+
+from chapter3_helpers.explorers.mask_constants import (
+    ADDED,
+    CONSTANTS,
+    CONTROLS,
+    DTYPES,
+    OVER,
+    SIZES,
+    mask_constants_code,
+    mask_constants_explorer,
+    mask_constants_panels,
+    mask_constants_state,
+)
+from chapter3_helpers.sentence import TOKENS
+
+COMBINATIONS = list(product(DTYPES, CONSTANTS))
+DEFAULTS = {control.name: control.default for control in CONTROLS}
+
+
+def settings(**changed):
+    return {**DEFAULTS, **changed}
+
+
+def note(chosen):
+    return mask_constants_panels(chosen)[0].text
+
+
+@pytest.mark.parametrize(("dtype", "constant"), COMBINATIONS)
+@pytest.mark.parametrize("padding", [False, True])
+def test_small_scores_against_torch(dtype, constant, padding):
+    chosen = settings(dtype=dtype, constant=constant, size=1, padding=padding)
+    state = mask_constants_state(chosen)
+    assert state["weights"].dtype == DTYPES[dtype]
+    hidden = torch.ones(6, 6, dtype=torch.bool).triu(1)
+    expected = torch.softmax(state["scores"].float().masked_fill(hidden, -math.inf), dim=-1)
+    assert torch.allclose(state["weights"][1:].float(), expected[1:], atol=4e-3)
+    first = state["weights"][0].float()
+    if not padding:
+        assert first.tolist() == [1, 0, 0, 0, 0, 0]
+    elif math.isinf(state["stored"]):
+        assert first.isnan().all()
+    else:
+        assert torch.allclose(first, torch.full((6,), 1 / 6), atol=1e-3)
+
+
+def test_where_the_default_leaks():
+    """Rows 0 to 2 see nothing above -1e4, rows 3 to 5 do: the key "with"."""
+    state = mask_constants_state(settings())
+    visible = state["scores"].float().masked_fill(state["hidden"], -math.inf).amax(dim=-1)
+    assert (visible < -1e4).tolist() == [True, True, True, False, False, False]
+    assert torch.allclose(state["leak"], torch.tensor([1.0, 1, 1, 0, 0, 0]), atol=1e-3)
+    assert note(settings()) == "Hidden tokens get weight in the row of Your, journey, starts."
+
+
+@pytest.mark.parametrize("way", [OVER, ADDED])
+@pytest.mark.parametrize(("dtype", "constant"), COMBINATIONS)
+def test_the_code_gives_the_same_weights(dtype, constant, way):
+    for size, padding in ((1, True), (30_000, False), (1_000_000_000, True)):
+        chosen = settings(dtype=dtype, constant=constant, way=way, size=size, padding=padding)
+        space = {}
+        exec(mask_constants_code(chosen), space)
+        shown = mask_constants_state(chosen)["weights"]
+        torch.testing.assert_close(space["weights"], shown, equal_nan=True, rtol=0, atol=0)
+
+
+def test_the_curve_stands_at_the_worst_row():
+    for size in SIZES:
+        state = mask_constants_state(settings(dtype="float32", size=size))
+        assert state["worst_leaks"][SIZES.index(size)] == state["leak"].max()
+
+
+@pytest.mark.parametrize("padding", [False, True])
+@pytest.mark.parametrize("way", [OVER, ADDED])
+@pytest.mark.parametrize(("dtype", "constant"), COMBINATIONS)
+def test_the_note_is_true(dtype, constant, way, padding):
+    for size in SIZES:
+        chosen = settings(dtype=dtype, constant=constant, way=way, padding=padding, size=size)
+        state, text = mask_constants_state(chosen), note(chosen)
+        for pattern, rows in (
+            (r"weight in the row of (.*?)\.", state["leak"] > 1e-4),
+            (r"No weights exist for (.*?):", state["weights"].isnan().any(dim=-1)),
+        ):
+            found = re.search(pattern, text)
+            named = found.group(1).split(", ") if found else []
+            assert named == [t for t, bad in zip(TOKENS, rows.tolist(), strict=True) if bad]
+        assert ("Nothing leaks" in text) == bool((state["leak"] <= 1e-4).all())
+        assert ("does not fit" in text) == (dtype == "float16" and constant not in ("-1e4", "-inf"))
+
+
+def test_added_to_a_blind_row_the_constant_cancels():
+    state = mask_constants_state(settings(way=ADDED, padding=True, size=1, dtype="float32"))
+    expected = torch.softmax(state["scores"][0], dim=-1)
+    assert torch.allclose(state["weights"][0], expected, atol=1e-3)
+
+
+def test_the_widget_starts_where_it_is_told():
+    explorer = mask_constants_explorer(constant="-inf", padding=True)
+    assert "No weights exist for Your" in explorer.view.value
+    with pytest.raises(ValueError, match="settings must be among"):
+        mask_constants_explorer(temperature=1)
