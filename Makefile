@@ -46,13 +46,13 @@ setup: $(INSTALLED)  ## create .venv and install the package with pinned version
 
 $(INSTALLED): constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, and $(PYTHON) is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
 	@touch $@
 
 lab: setup  ## open the series in JupyterLab, at the first notebook
-	@mkdir -p $(JUPYTER_CONFIG_DIR)/labconfig
-	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > $(JUPYTER_CONFIG_DIR)/labconfig/default_setting_overrides.json
+	@mkdir -p "$(JUPYTER_CONFIG_DIR)/labconfig"
+	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > "$(JUPYTER_CONFIG_DIR)/labconfig/default_setting_overrides.json"
 	jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/$(notdir $(firstword $(NOTEBOOKS))) $(LAB_ARGS)
 
 test: test-python test-notebooks test-ui  ## run all tests: unit, notebooks, and in a browser if there is one

@@ -199,9 +199,10 @@ class FusedMultiHeadAttention(nn.Module):
         """Return the weights (..., H, T, T) that the fused kernel uses but never stores."""
         check_input(x, self.d_in, self.context_length, self.W_qkv.weight)
         queries, keys, _ = self._project(x)
-        scores = queries @ keys.transpose(-2, -1)  # (..., H, T, T)
+        # divided first, as in the kernel: float16 ends at 65504, and long sums pass it
+        scores = queries / self.head_dim**0.5 @ keys.transpose(-2, -1)  # (..., H, T, T)
         scores = scores.masked_fill(causal_mask(x.shape[-2], x.device), -torch.inf)
-        return softmax(scores / self.head_dim**0.5, dim=-1)
+        return softmax(scores, dim=-1)
 
     def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Compute queries, keys and values, (..., H, T, D) each, in one matrix product."""

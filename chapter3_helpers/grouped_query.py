@@ -180,7 +180,7 @@ class GroupedQueryAttention(nn.Module):
         Raises:
             TypeError, ValueError: ``x`` does not fit the module or the cache, or ``start_pos``
                 leaves a gap behind the cached tokens or no room for T more. The cache stays as
-                it was.
+                it was. (Compiled, it cannot look at the count, and a gap goes unnoticed.)
         """
         self._check_call(x, start_pos)
         batch = x if x.dim() == 3 else x.unsqueeze(0)
@@ -198,8 +198,9 @@ class GroupedQueryAttention(nn.Module):
         check_input(x, self.d_in, self.context_length, self.W_query.weight)
         queries, keys, _ = self._project(x, start_pos=0)
         keys = repeat_kv(keys, self.num_heads // self.num_kv_heads)  # (..., H, T, D)
-        scores = queries @ keys.transpose(-2, -1)  # (..., H, T, T)
-        return softmax(mask_scores(scores / self.head_dim**0.5), dim=-1)
+        # divided first, as in the kernel: float16 ends at 65504, and long sums pass it
+        scores = queries / self.head_dim**0.5 @ keys.transpose(-2, -1)  # (..., H, T, T)
+        return softmax(mask_scores(scores), dim=-1)
 
     def reset_cache(self) -> None:
         """Forget all cached tokens and give their memory back."""

@@ -14,8 +14,8 @@ from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers.sentence import split_tokens
-from chapter3_helpers.training_progress import training_progress
-from chapter3_helpers.validation import check_flag, check_size, check_sizes
+from chapter3_helpers.training_progress import device_of, rise_and_fall, training_progress
+from chapter3_helpers.validation import check_flag, check_ids, check_size, check_sizes
 
 BATCH_SIZE = 32
 LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
@@ -36,7 +36,8 @@ def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
         Minus the logarithm of the probability that each next token got: (..., T).
 
     Raises:
-        TypeError, ValueError: as the model; or ``ids`` holds fewer than two tokens.
+        TypeError, ValueError: as the model; or ``ids`` is no tensor of such a shape, holds fewer
+            than two tokens, or one that the model has no logit for.
 
     >>> from chapter3_helpers.transformer_block import MinimalTransformerBlock
     >>> _ = torch.manual_seed(123)
@@ -46,11 +47,21 @@ def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
 
     Source: lecture notes, section 5. Taught in ``09_transformer_block``.
     """
-    if isinstance(ids, torch.Tensor) and ids.dim() > 0 and ids.shape[-1] < 2:
-        raise ValueError(f"ids must hold at least two tokens, got {ids.shape[-1]}")
+    _check_piece(ids)
     logits = model(ids[..., :-1])  # (..., T, vocab_size)
+    check_ids("ids", ids, vocab_size=logits.shape[-1])  # the last one, which no model has read
     targets = ids[..., 1:].long()  # (..., T)
     return functional.cross_entropy(logits.movedim(-1, 1), targets, reduction="none")
+
+
+def _check_piece(ids: torch.Tensor) -> None:
+    """Refuse what has no last token to cut off, or nothing else."""
+    if not isinstance(ids, torch.Tensor):
+        raise TypeError(f"ids must be a torch.Tensor, got {type(ids).__name__}")
+    if ids.dim() not in (1, 2):
+        raise ValueError(f"ids must have shape (T + 1,) or (B, T + 1), got {tuple(ids.shape)}")
+    if ids.shape[-1] < 2:
+        raise ValueError(f"ids must hold at least two tokens, got {ids.shape[-1]}")
 
 
 def train(
@@ -96,17 +107,16 @@ def train(
     T = model.context_length
     if len(ids) <= T:
         raise ValueError(f"ids must hold more than context_length={T} tokens, got {len(ids)}")
+    device = device_of(model)
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), LEARNING_RATE)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, LEARNING_RATE, total_steps=steps, pct_start=0.1
-    )
+    schedule = rise_and_fall(optimizer, steps)
     losses = []
     with training_progress("next token", steps, shown=progress) as batch_done:
         for _ in range(steps):
             starts = torch.randint(len(ids) - T, (BATCH_SIZE, 1), generator=generator)
             pieces = ids[starts + torch.arange(T + 1)]  # (B, 1) + (T + 1,) -> (B, T + 1)
-            loss = next_token_losses(model, pieces).mean()
+            loss = next_token_losses(model, pieces.to(device)).mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

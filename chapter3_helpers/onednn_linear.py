@@ -5,14 +5,16 @@ oneDNN. On processors of AMD oneDNN was nearly twice as fast. Taught in ``12_per
 """
 
 import functools
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-# Multiplications from which on oneDNN was faster, forward and backward, on an AMD EPYC with two
-# threads; below, what a convolution takes to get started costs more than it gains.
-WORTHWHILE = 10**8
+# From so many tokens and multiplications on, oneDNN was faster on an AMD EPYC, forward and
+# backward, up to 1600 -> 4800 numbers. It puts the whole weight into another order first, at
+# every call, so few tokens do not pay for that.
+TOKENS, MULTIPLICATIONS = 512, 10**8
 
 
 class OneDNNLinear(nn.Linear):
@@ -20,9 +22,9 @@ class OneDNNLinear(nn.Linear):
 
     A linear layer treats every token alike, as a convolution of one pixel treats every pixel. So
     the tokens are laid out as pictures one pixel wide, ``in_features`` deep, and convolved.
-    Small inputs, other devices, other dtypes and other CPUs take ``nn.Linear``'s own way.
-
-    Same parameters, shapes and errors as ``nn.Linear``.
+    Fewer than 512 tokens, other devices, other dtypes and other CPUs take ``nn.Linear``'s own way,
+    and so does ``torch.export``. oneDNN needs room for a second copy of the weight meanwhile.
+    Parameters, shapes and errors are those of ``nn.Linear``.
 
     Args:
         in_features: numbers per token on the way in.
@@ -44,15 +46,22 @@ class OneDNNLinear(nn.Linear):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., in_features) to (..., out_features)."""
-        large = x.numel() * self.out_features >= WORTHWHILE
-        fitting = x.is_cpu and x.dtype == torch.float32 and x.shape[-1] == self.in_features
-        if not (self.onednn and large and fitting):
+        if is_exporting() or not (self.onednn and self._is_worthwhile(x)):
             return super().forward(x)
         # with a single thread, PyTorch asks oneDNN only if there are 16 pictures
         pictures = 16 if x.shape[:-1].numel() % 16 == 0 else 1
         pixels = x.reshape(pictures, -1, 1, self.in_features).permute(0, 3, 1, 2)  # (N, in, H, 1)
         pixels = functional.conv2d(pixels, self.weight[:, :, None, None], self.bias)
         return pixels.permute(0, 2, 3, 1).reshape(*x.shape[:-1], self.out_features)
+
+    def _is_worthwhile(self, x: torch.Tensor) -> bool:
+        fits = x.shape[-1] == self.in_features and x.dtype == self.weight.dtype == torch.float32
+        large = x.shape[:-1].numel() >= TOKENS and x.numel() * self.out_features >= MULTIPLICATIONS
+        return x.is_cpu and fits and large
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.onednn = onednn_is_faster()  # the module may have been saved on another machine
 
 
 @functools.cache
@@ -63,6 +72,14 @@ def onednn_is_faster() -> bool:
     """
     libraries = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()
     return libraries and "AMD" in cpu_name()
+
+
+def is_exporting() -> bool:
+    """Say whether ``torch.export`` is at work, whose graph must not depend on a size.
+
+    Taught in ``12_performance``.
+    """
+    return getattr(torch.compiler, "is_exporting", bool)()  # missing in older releases
 
 
 def cpu_name() -> str:

@@ -101,6 +101,8 @@ def run(
     whole = copy.deepcopy(module).cpu().eval().requires_grad_(True)
     with torch.no_grad():
         whole(x.detach().cpu())  # so that what does not fit is said here
+    if isinstance(whole, GroupedQueryAttention):
+        whole.reset_cache()  # no process needs it, and it may be far larger than the weights
     arguments = (whole, x.detach().cpu(), torch.get_num_threads())
     return run_processes(compare, num_processes, *arguments, timeout=timeout)[0]
 

@@ -136,12 +136,17 @@ def least_seconds(
     A step takes as long as its arithmetic or its memory traffic, whichever is longer; the next
     one starts when it is done.
 
+    Raises:
+        TypeError, ValueError: ``variant`` is not one of ``VARIANTS``, or a speed is no number
+            above 0.
+
     >>> gpt2 = Sizes(batch=8, tokens=1024, width=768, heads=12)
     >>> [round(least_seconds(gpt2, name, 200e9, 20e9), 2) for name in ("split", "fused")]
     [0.56, 0.26]
 
     Taught in ``12_performance``.
     """
+    _check_speeds(flops_per_second=flops_per_second, bytes_per_second=bytes_per_second)
     flops, moved = count_flops(sizes, variant == "fused"), count_bytes(sizes, variant)
     return sum(
         max(flops.get(step, 0) / flops_per_second, moved[step] / bytes_per_second) for step in moved
@@ -154,6 +159,9 @@ def roof(intensity: float, flops_per_second: float, bytes_per_second: float) -> 
     It is the lower of two limits: the processor's, and what memory delivers times what is done
     with every byte.
 
+    Raises:
+        TypeError, ValueError: ``intensity`` is below 0, a speed not above 0, or one no number.
+
     >>> roof(2.0, flops_per_second=100.0, bytes_per_second=10.0)  # memory is the limit
     20.0
     >>> roof(50.0, flops_per_second=100.0, bytes_per_second=10.0)  # the processor is
@@ -162,7 +170,16 @@ def roof(intensity: float, flops_per_second: float, bytes_per_second: float) -> 
     Source: Williams, Waterman and Patterson, "Roofline" (2009). Taught in ``12_performance``.
     """
     check_number("intensity", intensity, low=0.0)
+    _check_speeds(flops_per_second=flops_per_second, bytes_per_second=bytes_per_second)
     return min(flops_per_second, intensity * bytes_per_second)
+
+
+def _check_speeds(**speeds: float) -> None:
+    """Refuse any speed that is no number above 0."""
+    for name, value in speeds.items():
+        check_number(name, value)
+        if value <= 0:
+            raise ValueError(f"{name} must be above 0, got {value}")
 
 
 def measure_limits(
@@ -196,7 +213,12 @@ def measure_limits(
 
 
 def best_time(call: Callable[[], Any], rounds: int, device: torch.device | str = "cpu") -> float:
-    """Return the seconds of the fastest of several calls, after one that warms up."""
+    """Return the seconds of the fastest of several calls, after one that warms up.
+
+    Raises:
+        TypeError, ValueError: ``rounds`` is not an integer of at least 1.
+    """
+    check_sizes(rounds=rounds)
     times = []
     for _ in range(rounds + 1):
         synchronize(device)

@@ -29,6 +29,7 @@ from chapter3_helpers.described import (
     to_array,
 )
 from chapter3_helpers.labels import LONGEST_LABEL, label_ticks, title_words
+from chapter3_helpers.number_checks import check_sizes
 
 __all__ = [
     "KEY_LABEL",
@@ -139,8 +140,10 @@ def head_grid(
         The figure; its ``description`` holds every number.
 
     Raises:
-        ValueError: ``weights`` has not three dimensions, or labels do not fit it.
+        TypeError, ValueError: ``weights`` has not three dimensions, labels or ``hidden`` do not
+            fit it, or ``columns`` is not an integer of at least 1.
     """
+    check_sizes(columns=columns)
     stack = to_array(weights)
     if stack.ndim != 3 or stack.size == 0:
         raise ValueError(f"weights must have shape (heads, queries, keys), got {stack.shape}")
@@ -152,7 +155,12 @@ def head_grid(
     _check_labels("titles", titles, heads)
     hide = ~np.isfinite(stack)
     if hidden is not None:
-        hide = hide | np.broadcast_to(to_array(hidden).astype(bool), stack.shape)
+        hidden = to_array(hidden).astype(bool)
+        if hidden.shape not in (stack.shape, stack.shape[1:]):
+            raise ValueError(
+                f"hidden must have shape {stack.shape[1:]} or {stack.shape}, got {hidden.shape}"
+            )
+        hide = hide | hidden
     columns = min(columns, heads)
     rows = -(-heads // columns)
     scale = _scale(stack, hide, signed)

@@ -13,6 +13,7 @@ from torch import nn
 
 from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.validation import (
+    check_dtype,
     check_flag,
     check_number,
     check_size,
@@ -61,6 +62,7 @@ class LearnedPositions(nn.Module):
             raise ValueError(
                 f"x must hold at most max_length={self.max_length} tokens, got {num_tokens}"
             )
+        check_dtype(x, self.weight)
         return x + self.weight[:num_tokens]
 
 

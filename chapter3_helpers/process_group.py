@@ -55,7 +55,9 @@ def run_processes(
     Taught in ``13_tensor_parallel``.
     """
     check_size("num_processes", num_processes)
-    check_number("timeout", timeout, low=0)
+    check_number("timeout", timeout)
+    if timeout <= 0:
+        raise ValueError(f"timeout must be above 0, got {timeout}")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         (folder / "task").write_bytes(pickle.dumps((function, arguments, timeout)))
@@ -77,6 +79,9 @@ def run_processes(
 
 def join_group(rank: int, num_processes: int, store: Any = None, timeout: float = 120.0) -> str:
     """Make this process one of a group on this machine, and return its device's type.
+
+    For the whole process, and what it starts, ``GLOO_SOCKET_IFNAME`` and ``NCCL_SOCKET_IFNAME``
+    are set to loopback in the environment, where they are not set yet.
 
     Args:
         rank: which of the processes this one is.

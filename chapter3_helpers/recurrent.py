@@ -18,7 +18,7 @@ from chapter3_helpers.toy_language import (
     tokenize,
     translation,
 )
-from chapter3_helpers.training_progress import training_progress
+from chapter3_helpers.training_progress import device_of, rise_and_fall, training_progress
 from chapter3_helpers.validation import check_flag, check_size, check_sizes
 
 TRAINED_LENGTHS = (4, 10)  # the shortest and the longest word of the training
@@ -153,7 +153,7 @@ def translate(model: nn.Module, word: str) -> str:
 
     Taught in ``00_why_attention``.
     """
-    chosen = model(tokenize(word).to(_device(model))).argmax(dim=-1)[0]
+    chosen = model(tokenize(word).to(device_of(model))).argmax(dim=-1)[0]
     return "".join(ALPHABET[letter] for letter in chosen.tolist()).upper()
 
 
@@ -187,7 +187,7 @@ def train(
 
     Taught in ``00_why_attention``.
     """
-    device = _device(model)
+    device = device_of(model)
     if not (isinstance(lengths, tuple) and len(lengths) == 2):
         raise TypeError(f"lengths must be a tuple (shortest, longest), got {lengths!r}")
     shortest, longest = lengths
@@ -197,9 +197,7 @@ def train(
     check_flag("progress", progress)
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), LEARNING_RATE)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1, 10 * (step + 1) / batches) * (1 - step / batches)
-    )
+    schedule = rise_and_fall(optimizer, batches)
     losses = []
     with training_progress(type(model).__name__, batches, shown=progress) as batch_done:
         for _ in range(batches):
@@ -234,17 +232,10 @@ def accuracy_by_length(
 
     Taught in ``00_why_attention``.
     """
-    device = _device(model)
+    device = device_of(model)
     shares = []
     for length in lengths:
         letters = random_words(words, length, seed).to(device)
         right = model(letters).argmax(dim=-1) == translation(letters)
         shares.append(right.float().mean().item())
     return torch.tensor(shares)
-
-
-def _device(model: nn.Module) -> torch.device:
-    """Return where a model's numbers are, and refuse what is no model."""
-    if not isinstance(model, nn.Module):
-        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
-    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))

@@ -42,7 +42,8 @@ def collapse_two_layers(
         The weights alpha* (..., T, T) and the value matrix V* (d_in, d_out) of the one layer.
 
     Raises:
-        TypeError, ValueError: an argument is no floating-point tensor of such a shape.
+        TypeError, ValueError: an argument is no floating-point tensor of such a shape, or dtypes
+            or devices differ.
 
     >>> half, V = torch.tensor([[1.0, 0.0], [0.5, 0.5]]), torch.eye(3)
     >>> collapse_two_layers(half, half, V, 2 * V)[0]
@@ -60,10 +61,23 @@ def collapse_two_layers(
             "alpha1 and alpha2 must be for the same number of tokens, "
             f"got {alpha1.shape[-1]} and {alpha2.shape[-1]}"
         )
+    try:
+        torch.broadcast_shapes(alpha1.shape, alpha2.shape)
+    except RuntimeError as error:
+        raise ValueError(
+            "alpha1 and alpha2 must be for the same batch, "
+            f"got {tuple(alpha1.shape[:-2])} and {tuple(alpha2.shape[:-2])}"
+        ) from error
     if V1.shape[1] != V2.shape[0]:
         raise ValueError(
             f"V2 must have as many rows as V1 has columns, {V1.shape[1]}, got {V2.shape[0]}"
         )
+    for name, other in {"alpha2": alpha2, "V1": V1, "V2": V2}.items():
+        if (other.dtype, other.device) != (alpha1.dtype, alpha1.device):
+            raise ValueError(
+                f"{name} must be {alpha1.dtype} on {alpha1.device}, as alpha1 is, "
+                f"got {other.dtype} on {other.device}"
+            )
     return alpha2 @ alpha1, V1 @ V2
 
 

@@ -80,12 +80,13 @@ def check_input(
 def check_dtype(x: torch.Tensor, weight: torch.Tensor) -> None:
     """Refuse tokens of another dtype than the weights, or on another device.
 
-    Autocast may convert dtypes, so under it they may differ.
+    Autocast converts all dtypes but float64, so under it the others may differ.
     """
     if (x.dtype, x.device) == (weight.dtype, weight.device):
         return
     kind = x.device.type
     converts = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+    converts = converts and torch.float64 not in (x.dtype, weight.dtype)
     if x.device != weight.device or not converts:
         raise ValueError(
             f"x must be {weight.dtype} on {weight.device}, as the weights are, "

@@ -20,6 +20,7 @@ from chapter3_helpers.benchmarks.variants import (
     make_variants,
     shared_weights,
 )
+from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.onednn_linear import OneDNNLinear
 from chapter3_helpers.performance import Sizes
 
@@ -83,6 +84,68 @@ def test_what_is_wrong_is_listed_and_not_timed():
     assert "WRONG by 0.01, not timed" in table(rows)
 
 
+def wrong_rows(rows):
+    return {
+        (row["variant"], row["pass"])
+        for row in rows
+        if row.get("reason", "").startswith("WRONG") and "median" not in row
+    }
+
+
+@pytest.mark.parametrize("place", [0, 1])  # the first one, and the one that speeds refer to
+def test_a_wrong_variant_condemns_no_other(place):
+    made = make_variants(SMALL)
+    made[place] = replace(made[place], call=lambda x, right=made[place].call: right(x) + 0.01)
+    rows = measure_sizes(SMALL, seconds=0.01, flex=False, variants=made)
+    name = made[place].name
+    assert wrong_rows(rows) == {(name, "forward"), (name, "forward + backward")}
+
+
+def test_a_wrong_gradient_is_listed_and_not_timed():
+    """The right numbers with the gradient of something else; the forward pass may be timed."""
+    made = make_variants(SMALL)
+    made[4] = replace(
+        made[4], call=lambda x, right=made[4].call: right(x) + 0.01 * (x - x.detach())
+    )
+    made[5] = replace(made[5], call=lambda x, right=made[5].call: right(x.detach()) + 0 * x)
+    made[6] = replace(made[6], call=made[5].call, backward=False)
+    rows = measure_sizes(SMALL, seconds=0.01, flex=False, variants=made)
+    way = "forward + backward"
+    assert wrong_rows(rows) == {("fused", way), ("torch", way)}
+    by_name = {(row["variant"], row["pass"]): row for row in rows}
+    assert by_name["fused", way]["reason"] == "WRONG by 0.01, not timed"
+    assert by_name["fused", "forward"]["median"] > 0
+    assert by_name["torch+weights", way]["reason"] == "has no backward here"
+
+
+def test_nothing_to_compare_is_nothing_wrong():
+    assert find_wrong([], torch.ones(1)) == {}
+
+
+def test_variants_neither_heed_nor_change_the_random_numbers_of_the_caller(monkeypatch):
+    monkeypatch.setattr(variants.torch, "compile", lambda function: 1 / 0)
+    torch.manual_seed(123)
+    expected = MultiHeadAttention(21, 21, 5, 0.0, 3).state_dict()
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    found = shared_weights(SMALL).state_dict()
+    make_variants(SMALL)
+    flex_attention_variant(SMALL)
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.testing.assert_close(dict(found), dict(expected), rtol=0, atol=0)
+
+
+def test_a_gpu_that_is_missing_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(benchmark.torch.cuda, "is_available", lambda: False)
+    for device, message in (
+        ("cuda", "--device cuda needs a GPU that torch can use"),
+        ("abacus", "invalid choice: 'abacus'"),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            benchmark.main(["--quick", "--device", device])
+        assert message in capsys.readouterr().err
+
+
 def test_rows_hold_what_the_table_says():
     rows = measure_sizes(SMALL, seconds=0.01, flex=False)
     assert len(rows) == 14
@@ -112,6 +175,10 @@ def test_what_would_fill_the_memory_is_left_out(monkeypatch):
     assert reasons["fused"] is None
     assert all(row["speed"] is None for row in rows if "median" in row)
     assert "left out" in table(rows)
+    made = make_variants(SMALL)
+    made[3] = replace(made[3], call=lambda x, right=made[3].call: right(x) + 0.01)
+    rows = measure_sizes(SMALL, seconds=0.01, flex=False, variants=made)
+    assert {name for name, _ in wrong_rows(rows)} == {"kernel"}
 
 
 def test_flex_attention_without_a_compiler_is_a_reason(monkeypatch):

@@ -2,7 +2,9 @@ import contextlib
 import importlib
 import io
 import pkgutil
+import sys
 
+import numpy as np
 import pytest
 import torch
 
@@ -53,6 +55,27 @@ forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lam
         (lambda x: x * 3, "not yet. The shape is right for an input of shape (2,), but 2 of 2"),
         (lambda x: x.oops, "not yet. Your code stopped with AttributeError"),
         (lambda: 1, "not yet. Your code stopped with TypeError"),
+        (lambda x: sys.exit(1), "not yet. Your code stopped with SystemExit: 1"),
+        (
+            lambda x: 2 * x + 5j,
+            "not yet. The answer for an input of shape (2,) is not a plain tensor of real numbers, "
+            "but torch.complex64",
+        ),
+        (
+            lambda x: (2 * x).numpy() + 5j,
+            "not yet. The answer for an input of shape (2,) is of shape (2,), which is not",
+        ),
+        (
+            lambda x: (2 * x).to_sparse(),
+            "not yet. The answer for an input of shape (2,) is not a plain tensor of real numbers, "
+            "but torch.float32, torch.sparse_coo",
+        ),
+        (
+            lambda x: (2 * x).to("meta"),
+            "not yet. The answer for an input of shape (2,) is not a plain tensor of real numbers, "
+            "but torch.float32, torch.strided, on meta.",
+        ),
+        (lambda x: 10**400, "not yet. The answer for an input of shape (2,) is a int"),
         (lambda x: "two", "not yet. The answer for an input of shape (2,) is 'two'"),
         (lambda x: 2 * x if x.dim() == 1 else None, "not yet. Your code returns nothing for some"),
         (7, "not yet. The answer is a function, and this is 7."),
@@ -100,6 +123,7 @@ def test_equality_of_structures():
     assert not equal({"a": 1}, {"b": 1})
     assert not equal(1, True)
     assert not equal("1", 1)
+    assert not equal(np.array([2 + 5j]), torch.tensor([2.0]))
     assert not equal(torch.ones(1, 2), torch.ones(2, 1))
 
 

@@ -374,3 +374,13 @@ def test_count_parameters_counts_what_training_can_change():
     assert count_parameters(nn.Sequential(two[1], two[1])) == 5 * 2  # shared: once
     with pytest.raises(TypeError, match=r"module must be a torch.nn.Module, got int"):
         count_parameters(3)
+
+
+def test_weights_in_float16_are_finite_where_the_kernel_is():
+    """Undivided, these scores would pass 65504, the largest number of float16."""
+    torch.manual_seed(1)
+    attention = FusedMultiHeadAttention(768, 768, 8, 0.0, 12).half().requires_grad_(False)
+    x = (100 * torch.randn(1, 8, 768)).half()
+    assert attention(x).isfinite().all()
+    weights = attention.attention_weights(x).float()
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(1, 12, 8), atol=2e-3, rtol=0)

@@ -587,3 +587,13 @@ def test_kv_cache_bytes_refuses():
         kv_cache_bytes(5, 2, 4, num_layers=0)
     with pytest.raises(TypeError, match="bytes_per_number must be an integer"):
         kv_cache_bytes(5, 2, 4, bytes_per_number=0.5)
+
+
+def test_weights_in_float16_are_finite_where_the_kernel_is():
+    """Undivided, these scores would pass 65504, the largest number of float16."""
+    torch.manual_seed(1)
+    attention = GroupedQueryAttention(768, 12, 4).half().requires_grad_(False)
+    x = (100 * torch.randn(1, 8, 768)).half()
+    assert attention(x).isfinite().all()
+    weights = attention.attention_weights(x).float()
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(1, 12, 8), atol=2e-3, rtol=0)

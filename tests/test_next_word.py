@@ -46,6 +46,22 @@ class TestObjective:
         with pytest.raises(ValueError, match=r"ids must hold at least two tokens, got 1"):
             next_token_losses(make(), torch.tensor([3]))
 
+    @pytest.mark.parametrize(
+        ("ids", "error", "message"),
+        [
+            ([3, 1], TypeError, r"ids must be a torch.Tensor, got list"),
+            (torch.tensor(3), ValueError, r"shape \(T \+ 1,\) or \(B, T \+ 1\), got \(\)"),
+            (torch.zeros(1, 2, 3).long(), ValueError, r"\(B, T \+ 1\), got \(1, 2, 3\)"),
+            (torch.tensor([3, -100]), ValueError, r"ids must be in \[0, 13\), got -100 to 3"),
+            (torch.tensor([[3, 1], [1, 13]]), ValueError, r"must be in \[0, 13\), got 1 to 13"),
+            (torch.tensor([13, 3]), ValueError, r"ids must be in \[0, 13\)"),
+            (torch.tensor([3.0, 1.0]), ValueError, r"ids must be an integer tensor"),
+        ],
+    )
+    def test_what_is_no_piece_of_text(self, ids, error, message):
+        with pytest.raises(error, match=message):
+            next_token_losses(make(), ids)
+
 
 class TestTraining:
     def small(self):
@@ -66,6 +82,27 @@ class TestTraining:
         first, again = (train(self.small(), text, steps=3, progress=False) for _ in range(2))
         assert first == again
         assert first != train(self.small(), text, steps=3, seed=1, progress=False)
+
+    @pytest.mark.parametrize("steps", [1, 2, 10])
+    def test_a_few_steps_change_the_model_too(self, steps):
+        text, before, after = torch.randint(5, (100,)), self.small(), self.small()
+        assert len(train(after, text, steps=steps, progress=False)) == steps
+        change = (after.output.weight - before.output.weight).abs().max()
+        assert 0.002 < change < 0.1  # Adam moves a weight by about the learning rate, 0.01
+
+    def test_the_text_goes_where_the_model_is(self):
+        class Elsewhere(nn.Module):
+            context_length = 4
+
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.empty(1, device="meta"))
+
+            def forward(self, ids):
+                raise LookupError(f"ids on {ids.device}")
+
+        with pytest.raises(LookupError, match="ids on meta"):
+            train(Elsewhere(), torch.zeros(100).long(), steps=1, progress=False)
 
     def test_leaves_the_number_of_threads_as_it_was(self):
         before = torch.get_num_threads()

@@ -1,6 +1,7 @@
 """The layer that may run as a convolution is ``nn.Linear`` in everything but the library."""
 
 import copy
+import pickle
 from types import SimpleNamespace
 
 import pytest
@@ -25,7 +26,8 @@ def convolutions(monkeypatch):
         seen.append(x)
         return right(x, *arguments)
 
-    monkeypatch.setattr(onednn_linear, "WORTHWHILE", 1)
+    monkeypatch.setattr(onednn_linear, "TOKENS", 1)
+    monkeypatch.setattr(onednn_linear, "MULTIPLICATIONS", 1)
     monkeypatch.setattr(onednn_linear, "onednn_is_faster", lambda: True)
     monkeypatch.setattr(functional, "conv2d", conv2d)
     return seen
@@ -78,6 +80,17 @@ def test_no_token_hears_of_another(convolutions):
     assert len(convolutions) == 2
 
 
+@pytest.mark.parametrize("dtypes", [(torch.float64, torch.float32), (torch.float32, torch.float64)])
+def test_mixed_dtypes_are_refused_as_ever(convolutions, dtypes):
+    layer, plain = (module.to(dtypes[0]) for module in layers())
+    x = torch.randn(4, D_IN, dtype=dtypes[1])
+    with pytest.raises(RuntimeError) as expected:
+        plain(x)
+    with pytest.raises(RuntimeError) as got:
+        layer(x)
+    assert str(got.value) == str(expected.value)
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_other_dtypes_go_their_own_way(convolutions, dtype):
     layer, plain = (module.to(dtype) for module in layers())
@@ -119,12 +132,17 @@ def test_small_inputs_and_other_processors_take_the_linear_layer(monkeypatch):
     monkeypatch.setattr(functional, "conv2d", refuse)
     monkeypatch.setattr(onednn_linear, "onednn_is_faster", lambda: True)
     layer, plain = layers()
-    rows = onednn_linear.WORTHWHILE // (D_IN * D_OUT)
+    rows = onednn_linear.MULTIPLICATIONS // (D_IN * D_OUT)
     x = torch.randn(rows, D_IN)
     assert torch.equal(layer(x), plain(x))
     more = torch.randn(rows + 1, D_IN)
     with pytest.raises(AssertionError, match="a convolution"):
         layer(more)
+    monkeypatch.setattr(onednn_linear, "MULTIPLICATIONS", 1)
+    few = torch.randn(onednn_linear.TOKENS - 1, D_IN)
+    assert torch.equal(layer(few), plain(few))
+    with pytest.raises(AssertionError, match="a convolution"):
+        layer(torch.randn(onednn_linear.TOKENS, D_IN))
     monkeypatch.setattr(onednn_linear, "onednn_is_faster", lambda: False)
     layer, plain = layers()
     assert torch.equal(layer(more), plain(more))
@@ -179,13 +197,29 @@ def test_fused_attention_on_convolutions_equals_split(convolutions):
 @pytest.mark.parametrize("dynamic", [None, True])
 def test_compiles_as_one_graph(monkeypatch, dynamic):
     monkeypatch.setattr(onednn_linear, "onednn_is_faster", lambda: True)
-    monkeypatch.setattr(onednn_linear, "WORTHWHILE", 6 * D_IN * D_OUT)
+    monkeypatch.setattr(onednn_linear, "TOKENS", 6)
+    monkeypatch.setattr(onednn_linear, "MULTIPLICATIONS", 1)
     layer, plain = layers()
     torch.compiler.reset()
     compiled = torch.compile(layer, backend="eager", fullgraph=True, dynamic=dynamic)
     for tokens in (32, 7, 5):  # 16 pictures, one picture, none
         x = torch.randn(tokens, D_IN)
         torch.testing.assert_close(compiled(x), plain(x))
+
+
+def test_exports_with_a_batch_of_any_size(convolutions):
+    layer, plain = layers()
+    sizes = {"x": {0: torch.export.Dim("batch", min=2, max=4096)}}
+    exported = torch.export.export(layer, (torch.randn(4, 3, D_IN),), dynamic_shapes=sizes).module()
+    x = torch.randn(33, 3, D_IN)
+    torch.testing.assert_close(exported(x), plain(x))
+
+
+def test_a_module_from_another_machine_asks_again(monkeypatch):
+    monkeypatch.setattr(onednn_linear, "onednn_is_faster", lambda: True)
+    saved = pickle.dumps(layers()[0])
+    monkeypatch.setattr(onednn_linear, "onednn_is_faster", lambda: False)
+    assert not pickle.loads(saved).onednn
 
 
 def test_is_a_linear_layer_to_everyone_else(convolutions):

@@ -127,6 +127,28 @@ def test_refuses_bad_sizes(change, error, message):
         Sizes(**{"batch": 2, "tokens": 5, "width": 21, "heads": 3} | change)
 
 
+@pytest.mark.parametrize("speed", ["flops_per_second", "bytes_per_second"])
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (0, ValueError, "must be above 0, got 0"),
+        (-1.0, ValueError, "must be above 0, got -1.0"),
+        ("fast", TypeError, "must be a number, got 'fast'"),
+    ],
+)
+def test_refuses_a_machine_that_stands_still(speed, value, error, message):
+    speeds = {"flops_per_second": 1.0, "bytes_per_second": 2.0, speed: value}
+    with pytest.raises(error, match=f"{speed} {message}"):
+        least_seconds(SMALL, "split", **speeds)
+    with pytest.raises(error, match=f"{speed} {message}"):
+        roof(1.0, **speeds)
+
+
+def test_refuses_to_time_nothing():
+    with pytest.raises(ValueError, match="rounds must be at least 1, got 0"):
+        best_time(lambda: pytest.fail("called"), 0)
+
+
 def test_refuses_an_unknown_variant():
     with pytest.raises(ValueError, match="variant must be one of 'wrapper', 'split'"):
         count_bytes(SMALL, "nonsense")

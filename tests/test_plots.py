@@ -199,3 +199,21 @@ def test_hidden_and_heads_that_do_not_fit_are_refused():
         head_grid(WEIGHTS, QUERIES, KEYS)
     with pytest.raises(ValueError, match="titles must hold 1 labels, got 2"):
         head_grid([WEIGHTS], QUERIES, KEYS, titles=["a", "b"])
+    expected = r"hidden must have shape \(2, 3\) or \(1, 2, 3\), got "
+    with pytest.raises(ValueError, match=expected + r"\(2, 2\)"):
+        head_grid([WEIGHTS], QUERIES, KEYS, hidden=causal_mask(2))
+    with pytest.raises(ValueError, match=expected + r"\(3,\)"):
+        head_grid([WEIGHTS], QUERIES, KEYS, hidden=[False, False, True])
+    with pytest.raises(ValueError, match="columns must be at least 1, got 0"):
+        head_grid([WEIGHTS], QUERIES, KEYS, columns=0)
+    with pytest.raises(TypeError, match=r"columns must be an integer, got 2\.0"):
+        head_grid([WEIGHTS], QUERIES, KEYS, columns=2.0)
+
+
+def test_heads_hide_the_same_cells_or_each_its_own():
+    one, other = np.zeros((2, 3), bool), np.zeros((2, 3), bool)
+    one[0, 2], other[1, 0], other[1, 1] = True, True, True
+    same = head_grid([WEIGHTS, WEIGHTS], QUERIES, KEYS, hidden=one)
+    own = head_grid([WEIGHTS, WEIGHTS], QUERIES, KEYS, hidden=[one, other])
+    assert [ax.description.count("hidden") for ax in same.axes[:2]] == [1, 1]
+    assert [ax.description.count("hidden") for ax in own.axes[:2]] == [1, 2]

@@ -427,3 +427,10 @@ class TestExercises:
         expected = torch.stack([turned.real, turned.imag], dim=-1).flatten(start_dim=1)
         reordered = exercises.PAIRING.solution(x)
         assert torch.allclose(apply_rotary(reordered, frequencies), expected)
+
+
+def test_learned_positions_refuse_another_dtype():
+    positions = LearnedPositions(6, 4)
+    with pytest.raises(ValueError, match=r"x must be torch.float32 on cpu.* got torch.float16"):
+        positions(torch.zeros(5, 4, dtype=torch.float16))
+    assert positions.half()(torch.zeros(5, 4, dtype=torch.float16)).dtype == torch.float16

@@ -248,6 +248,21 @@ def test_run_leaves_the_module_alone_and_no_process_behind(capfd):
     assert capfd.readouterr() == ("", ""), "a notebook's output would hold what a process prints"
 
 
+def test_the_processes_are_handed_weights_and_no_cache(monkeypatch):
+    """It has room for the whole context, though only five tokens were tried."""
+    handed: list = []
+    monkeypatch.setattr(
+        parallel_run, "run_processes", lambda *arguments, **_: [handed.extend(arguments)]
+    )
+    module = make("grouped").requires_grad_(False)
+    x = tokens(module, 3, 5)
+    module(x)
+    run(module, x)
+    assert handed[2].cached_keys is handed[2].cached_values is None
+    assert handed[2].cached_tokens == 0
+    assert module.cached_tokens == 5, "the module itself stays as it is"
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [
@@ -348,7 +363,9 @@ def listening_addresses(launcher: psutil.Process) -> set[str]:
         ({"num_processes": 3}, ValueError, "got num_heads=4 and num_processes=3"),
         ({"num_processes": 0}, ValueError, "num_processes must be at least 1, got 0"),
         ({"num_processes": 2.0}, TypeError, "num_processes must be an integer, got 2.0"),
-        ({"timeout": -1.0}, ValueError, r"timeout must be in \[0, inf\), got -1.0"),
+        ({"timeout": -1.0}, ValueError, r"timeout must be above 0, got -1.0"),
+        ({"timeout": 0}, ValueError, r"timeout must be above 0, got 0"),
+        ({"timeout": "1"}, TypeError, r"timeout must be a number, got '1'"),
         ({"x": torch.zeros(5, 3)}, ValueError, "the last dimension of x must be d_in=7, got 3"),
         ({"x": torch.zeros(12, 7)}, ValueError, "at most context_length=11 tokens, got 12"),
         ({"x": [1.0]}, TypeError, "x must be a torch.Tensor, got list"),

@@ -75,6 +75,16 @@ class TestCollapse:
             collapse_two_layers(torch.eye(5), torch.eye(4), V, V)
         with pytest.raises(ValueError, match=r"V2 must have as many rows as V1 has columns, 2"):
             collapse_two_layers(torch.eye(5), torch.eye(5), torch.ones(3, 2), torch.ones(3, 2))
+        with pytest.raises(ValueError, match=r"same batch, got \(2,\) and \(5,\)"):
+            collapse_two_layers(torch.eye(4).expand(2, 4, 4), torch.eye(4).expand(5, 4, 4), V, V)
+        batch, _ = collapse_two_layers(torch.eye(4).expand(2, 4, 4), torch.eye(4), V, V)
+        assert batch.shape == (2, 4, 4)
+
+    @pytest.mark.parametrize("name", ["alpha2", "V1", "V2"])
+    def test_dtypes_must_not_differ(self, name):
+        good = dict.fromkeys(("alpha1", "alpha2", "V1", "V2"), torch.eye(3))
+        with pytest.raises(ValueError, match=rf"{name} must be torch.float32 on cpu, as alpha1 is"):
+            collapse_two_layers(**(good | {name: torch.eye(3).double()}))
 
 
 class TestFeedForward:

@@ -58,6 +58,16 @@ def test_autocast_may_mix_dtypes(name):
     torch.testing.assert_close(mixed.float(), module(x).detach(), rtol=0.05, atol=0.05)
 
 
+@pytest.mark.parametrize("name", MODULES)
+def test_autocast_does_not_convert_float64(name):
+    module = MODULES[name]()
+    with (
+        torch.autocast("cpu", dtype=torch.bfloat16),
+        pytest.raises(ValueError, match=r"x must be torch.float32 on cpu.* got torch.float64"),
+    ):
+        module(torch.rand(5, 6, dtype=torch.float64))
+
+
 def test_numbers_choices_and_squares():
     with pytest.raises(ValueError, match=r"p must be in \[0, 1\), got 1"):
         check_number("p", 1, 0, 1)

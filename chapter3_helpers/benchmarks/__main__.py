@@ -34,9 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="small sizes, some seconds in all")
     parser.add_argument("--out", type=Path, default=Path("benchmarks"), help="folder for results")
     parser.add_argument("--seconds", type=float, default=10.0, help="for each set of sizes")
-    parser.add_argument("--device", help="cpu or cuda (default: the CPU, then a GPU if any)")
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), help="where (default: the CPU, then a GPU if any)"
+    )
     parser.add_argument("--no-flex", action="store_true", help="leave FlexAttention out")
     options = parser.parse_args(arguments)
+    if options.device == "cuda" and not torch.cuda.is_available():
+        parser.error("--device cuda needs a GPU that torch can use")
     devices = [options.device] if options.device else ["cpu"]
     if options.device is None and torch.cuda.is_available():
         devices.append("cuda")

@@ -19,7 +19,10 @@ from chapter3_helpers.benchmarks.variants import (
     find_wrong,
     flex_attention_variant,
     make_variants,
+    shared_weights,
+    with_gradient,
 )
+from chapter3_helpers.copy_weights import copy_weights
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.onednn_linear import OneDNNLinear
@@ -36,6 +39,8 @@ def measure_sizes(
     variants: Sequence[Variant] | None = None,
 ) -> list[dict[str, Any]]:
     """Measure every variant at one set of sizes, forward, and forward plus backward.
+
+    Not timed is a variant whose output, or gradient of x, differs from that of ``shared_weights``.
 
     Returns:
         One row a variant and pass: median and quartiles of the seconds, ``speed`` (split's time
@@ -56,10 +61,11 @@ def measure_sizes(
     matrix = torch.randn(sizes.width, 3 * sizes.width, device=device)
     layer = OneDNNLinear(sizes.width, 3 * sizes.width, bias=False).to(device).requires_grad_(False)
     products = {"x @ W": lambda: x.view(-1, x.shape[-1]) @ matrix, "oneDNN": lambda: layer(x)}
-    small = [variant for variant in variants if _room(variant, sizes, device) == ""]
-    wrong = find_wrong(small, x)
+    wrong: dict[str, float] = {}
     for name, backward in (("forward", False), ("forward + backward", True)):
         calls: dict[str, Callable[[], Any]] = dict(products)
+        right = [variant for variant in variants if variant.name not in wrong]
+        wrong |= _find_wrong(right, x, sizes, device, backward)
         for variant in variants:
             reason = _room(variant, sizes, device, backward)
             if variant.name in wrong:
@@ -74,6 +80,27 @@ def measure_sizes(
         times = in_turn(calls, seconds * (2 if backward else 1), f"{sizes} {name}")
         rows += _rows(sizes, name, times, memory, 3 if backward else 1)
     return rows
+
+
+def _find_wrong(
+    variants: Sequence[Variant], x: torch.Tensor, sizes: Sizes, device: str, backward: bool
+) -> dict[str, float]:
+    """Compare outputs, or gradients of x, with those of a module that is no variant.
+
+    It is split; where that would fill the memory, fused.
+    """
+    split = shared_weights(sizes).eval()
+    trusted = Variant("trusted", split, split, stored=4)
+    if _room(trusted, sizes, device, backward):
+        with torch.random.fork_rng(devices=[]):
+            fused = FusedMultiHeadAttention(split.d_in, split.d_out, sizes.tokens, 0.0, sizes.heads)
+        copy_weights(split, fused)
+        trusted = Variant("trusted", fused, fused)
+    trusted.module.to(device)
+    fitting = [v for v in variants if not _room(v, sizes, device, backward)]
+    if not backward:
+        return find_wrong([trusted, *fitting], x)
+    return find_wrong([with_gradient(v) for v in (trusted, *fitting) if v.backward], x)
 
 
 def in_turn(

@@ -5,7 +5,7 @@ Taught in ``12_performance``.
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import nn
@@ -88,6 +88,7 @@ def with_plain_linears(module: FusedMultiHeadAttention) -> FusedMultiHeadAttenti
     return module
 
 
+@torch.random.fork_rng(devices=[])
 def make_variants(sizes: Sizes, device: torch.device | str = "cpu") -> list[Variant]:
     """Make every variant with the weights of one ``MultiHeadAttention``."""
     d, T, H = sizes.width, sizes.tokens, sizes.heads
@@ -120,6 +121,7 @@ def make_variants(sizes: Sizes, device: torch.device | str = "cpu") -> list[Vari
     ]
 
 
+@torch.random.fork_rng(devices=[])
 def flex_attention_variant(
     sizes: Sizes, device: torch.device | str = "cpu"
 ) -> tuple[Variant | None, str]:
@@ -154,9 +156,10 @@ def flex_attention_variant(
     return Variant("flex", call, fused, backward=on_gpu), ""
 
 
+@torch.random.fork_rng(devices=[])
 def shared_weights(sizes: Sizes) -> MultiHeadAttention:
-    """Return the module whose weights all variants share."""
-    torch.manual_seed(123)
+    """Return the module whose weights all variants share; no caller's random numbers change."""
+    torch.default_generator.manual_seed(123)  # torch.manual_seed would seed a GPU's as well
     d = sizes.width
     return MultiHeadAttention(d, d, sizes.tokens, 0.0, sizes.heads)
 
@@ -173,9 +176,25 @@ def find_wrong(
     """
     wrong = {}
     with torch.no_grad():
-        expected = variants[0].call(x)
+        expected = variants[0].call(x) if variants else None
         for variant in variants[1:]:
             difference = (variant.call(x) - expected).abs().max().item()
             if not difference <= tolerance:  # NaN is wrong too
                 wrong[variant.name] = difference
     return wrong
+
+
+def with_gradient(variant: Variant) -> Variant:
+    """Return a variant that maps x to the gradient of its sum with respect to x, to be compared.
+
+    >>> square = Variant("square", lambda x: x**2, nn.Identity())
+    >>> with_gradient(square).call(torch.tensor([3.0, -1.0]))
+    tensor([ 6., -2.])
+    """
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        with torch.enable_grad():
+            y = x.detach().requires_grad_()
+            return torch.autograd.grad(variant.call(y).sum(), y)[0]
+
+    return replace(variant, call=call)

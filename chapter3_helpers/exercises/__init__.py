@@ -58,7 +58,7 @@ class Exercise:
         for case in self.cases:
             try:
                 answers.append(attempt(*_copies(case)))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 return f"not yet. Your code stopped with {type(error).__name__}: {error}"
             if _is_nothing(answers[-1]):
                 if len(answers) == 1:
@@ -112,14 +112,16 @@ def equal(answer: Any, expected: Any, tolerance: float = TOLERANCE) -> bool:
 
 
 def _numbers(value: Any) -> np.ndarray | None:
-    """Return numbers as float64 (booleans as 0 and 1), or None if this is no numbers."""
-    if isinstance(value, torch.Tensor):
-        value = value.detach().cpu().to(torch.float64).numpy()
+    """Return numbers as float64 (booleans as 0 and 1), or None if this is no real numbers."""
     if isinstance(value, str):
         return None  # NumPy would read "1" as a number
+    if isinstance(value, torch.Tensor | np.ndarray) and "complex" in str(value.dtype):
+        return None  # NumPy and torch would drop the imaginary part
     try:
+        if isinstance(value, torch.Tensor):
+            value = value.detach().cpu().to(torch.float64).numpy()
         return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except Exception:  # whatever an attempt returns: a sparse tensor, one without numbers, ...
         return None
 
 
@@ -146,6 +148,9 @@ def _difference(answer: Any, expected: Any, case: tuple, tolerance: float) -> st
     """Say where a wrong answer departs from the right one, without giving it away."""
     where = f" for an input {', '.join(map(_describe, case))}" if case else ""
     left, right = _numbers(answer), _numbers(expected)
+    if left is None and isinstance(answer, torch.Tensor):
+        kind = f"{answer.dtype}, {answer.layout}, on {answer.device}"
+        return f"The answer{where} is not a plain tensor of real numbers, but {kind}."
     if left is None or right is None:
         return f"The answer{where} is {_describe(answer)}, which is not what was expected."
     if left.shape != right.shape:

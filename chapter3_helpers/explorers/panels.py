@@ -12,7 +12,7 @@ Every panel keeps its numbers as attributes, so that a test can ask for them wit
 import html
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -243,13 +243,11 @@ class Arrows(Panel):
         title: what the vectors are.
         vectors: label -> (x, y).
         reach: how far the plane goes in every direction.
-        arcs: radii of circles to draw.
     """
 
     title: str
     vectors: Mapping[str, tuple[float, float]]
     reach: float = 2.0
-    arcs: Sequence[float] = field(default=())
 
     def html(self) -> str:
         size = 280
@@ -257,10 +255,6 @@ class Arrows(Panel):
         parts = [
             f'<line class="grid" x1="0" x2="{size}" y1="{size / 2}" y2="{size / 2}"/>',
             f'<line class="grid" y1="0" y2="{size}" x1="{size / 2}" x2="{size / 2}"/>',
-            *(
-                f'<circle class="ring" cx="{size / 2}" cy="{size / 2}" r="{radius * scale:.1f}"/>'
-                for radius in self.arcs
-            ),
         ]
         colours = _colours(len(self.vectors))
         for colour, (label, (x, y)) in zip(colours, self.vectors.items(), strict=True):
@@ -297,7 +291,10 @@ def _axis(values: np.ndarray, start: float, end: float, log: bool) -> tuple[Any,
     """Return a function from numbers to pixels, and where ticks belong."""
     finite = values[np.isfinite(values)]
     finite = finite[finite > 0] if log else finite
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if finite.size:
+        low, high = float(finite.min()), float(finite.max())
+    else:
+        low, high = (1.0, 10.0) if log else (0.0, 1.0)
     if not log:
         low = min(low, 0.0)
     if low == high:
@@ -380,7 +377,7 @@ STYLE = (
     ".c3 .c3n{margin:0;flex:0 0 100%}"
     ".c3 .c3v{margin:0}.c3 .c3v svg{max-width:100%;height:auto;font-size:11px;fill:currentColor}"
     ".c3 .c3v .grid{stroke:currentColor;opacity:.2}.c3 .c3v .mark{stroke:#d9622b;"
-    "stroke-dasharray:4 3;stroke-width:2}.c3 .c3v .ring{fill:none;stroke:currentColor;opacity:.3}"
+    "stroke-dasharray:4 3;stroke-width:2}"
     ".c3 .c3l{margin:2px 0 0}.c3 .c3l span{margin-right:14px}"
     ".c3 .c3l i{display:inline-block;width:14px;height:4px;margin:0 5px 3px 0}"
     ".c3 .error{flex-basis:100%;margin:0;padding:8px 12px;border-left:4px solid #d9622b}"

@@ -7,6 +7,7 @@ that has no meaning for them is greyed out.
 """
 
 import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -164,6 +165,7 @@ class Explorer(widgets.VBox):
         for name, widget in self.controls.items():
             widget.add_class(f"c3-control-{name}")
         self.set(**(settings or {}))
+        self._start = self.settings
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -174,34 +176,46 @@ class Explorer(widgets.VBox):
         """Move several controls at once.
 
         Raises:
-            ValueError: there is no such control, or it has no such value.
+            ValueError: there is no such control, or it has no such value. Nothing has moved then.
         """
         unknown = values.keys() - self.controls.keys()
         if unknown:
             raise ValueError(
                 f"settings must be among {', '.join(self.controls)}, got {', '.join(unknown)}"
             )
+        before = self.settings
         self._quiet = True
         try:
             for control in self.spec:  # in order: later options depend on earlier values
                 if control.name in values:
                     self._offer(control)
-                    self._move(control.name, values[control.name])
+                    self._move(control, values[control.name])
+        except ValueError:
+            for control in self.spec:
+                self._offer(control)
+                self.controls[control.name].value = before[control.name]
+            raise
         finally:
             self._quiet = False
         self._refresh()
 
     def reset(self, _button: Any = None) -> None:
         """Put every control back to where it started."""
-        self.set(**{control.name: control.default for control in self.spec})
+        self.set(**self._start)
 
-    def _move(self, name: str, value: Any) -> None:
+    def _move(self, control: Control, value: Any) -> None:
         """Move one control, and refuse what a reader could not choose there."""
-        widget = self.controls[name]
+        widget = self.controls[control.name]
         with contextlib.suppress(TraitError):  # a slider moves to its end instead: see below
             widget.value = value
-        if widget.value != value:
-            raise ValueError(f"{name} must be a value that its control offers, got {value!r}")
+        offered = widget.value == value
+        if offered and isinstance(control, Slider):
+            steps = (value - control.low) / control.step
+            offered = math.isclose(steps, round(steps), abs_tol=1e-6)
+        if not offered:
+            raise ValueError(
+                f"{control.name} must be a value that its control offers, got {value!r}"
+            )
 
     def _changed(self, _change: Any) -> None:
         if not self._quiet:

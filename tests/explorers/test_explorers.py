@@ -156,6 +156,17 @@ def test_reset_goes_back_to_the_start(topic):
     assert subject.view.value == start
 
 
+def test_reset_goes_back_to_settings_of_ones_own():
+    subject = explorers.attention_explorer(seed=7, d_out=6, num_heads=3)
+    start, shown = subject.settings, subject.view.value
+    subject.set(seed=8, d_out=4, text="one two", dropout=0.5)
+    assert subject.settings != start
+    subject.reset_button.click()
+    assert subject.settings == start
+    assert (start["seed"], start["d_out"], start["num_heads"]) == (7, 6, 3)
+    assert subject.view.value == shown
+
+
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_python_button_shows_code_that_runs(topic):
     subject = explorer(topic)
@@ -211,11 +222,40 @@ def test_unknown_settings_are_refused(topic):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("mechanism", "none"), ("seed", 5000), ("seed", "x"), ("num_heads", 7), ("text", 3)],
+    [
+        *[("mechanism", "none"), ("seed", 5000), ("seed", "x"), ("num_heads", 7), ("text", 3)],
+        *[("dropout", 0.05), ("dropout", 0.9001), ("dropout", float("nan")), ("d_out", 2.5)],
+    ],
 )
 def test_values_that_no_control_offers_are_refused(name, value):
     with pytest.raises(ValueError, match=rf"{name} must be a value that its control offers, got"):
         explorers.attention_explorer(**{name: value})
+
+
+@pytest.mark.parametrize("refused", [{"d_out": 999}, {"dropout": 0.25}, {"num_heads": 5}])
+def test_a_refused_change_moves_nothing(refused):
+    subject = explorers.attention_explorer(d_out=6, num_heads=3, head=2)
+    before, shown = subject.settings, subject.view.value
+    with pytest.raises(ValueError, match="that its control offers"):
+        subject.set(**{"text": "one two", "seed": 5, "d_out": 4, "num_heads": 2, **refused})
+    assert subject.settings == before
+    assert subject.view.value == shown
+    subject.controls["seed"].value = 6  # and the controls still work
+    assert subject.view.value != shown
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_step_of_a_slider_is_accepted(topic):
+    subject = explorer(topic)
+    for control in subject.spec:
+        if isinstance(control, Slider):
+            steps = round((control.high - control.low) / control.step)
+            for k in {*range(min(steps, 25)), steps}:
+                value = control.low + k * control.step
+                subject.set(**{control.name: value})
+                assert subject.settings[control.name] == value
+                subject.set(**{control.name: round(value, 6)})  # as a reader would write it
+    subject.reset()
 
 
 def test_two_explorers_share_nothing():

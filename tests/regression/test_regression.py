@@ -100,6 +100,8 @@ def test_a_missing_golden_value_fails(tmp_path):
     [
         ("0.2379", "0.2380", True),
         ("0.2379", "0.2381", False),
+        ("0.2379", "0.24", False),  # as many places must be right as either shows
+        ("0.3", "0.2379", False),
         ("tensor([ 0.1000, -0.0000])", "tensor([0.1000, 0.0000])", True),
         ("tensor([0.1000])", "tensor([[0.1000]])", False),
         ("1.5e-05", "1.6e-05", True),

@@ -33,7 +33,7 @@ def align_numbers(reference: str, test: str) -> str:
     if len(expected) != len(found) or NUMBER.sub("#", reference) != NUMBER.sub("#", test):
         return test
     for left, right in zip(map(Decimal, expected), map(Decimal, found), strict=True):
-        if abs(left - right) > max(last_place(left), last_place(right)):
+        if abs(left - right) > min(last_place(left), last_place(right)):
             return test
     return reference
 

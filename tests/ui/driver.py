@@ -1,5 +1,6 @@
 """Move an explorer's controls on the page, and read what it then shows."""
 
+import contextlib
 import time
 from typing import Any
 
@@ -83,6 +84,45 @@ class PageExplorer:
             f"{len(expected)}; first differences: {differences}"
         )
 
+    def wait_for(self, settings: dict[str, Any], timeout: float = 10.0) -> None:
+        """Wait until the controls stand at these settings and the explorer shows what it should."""
+        deadline = time.monotonic() + timeout
+        found = None
+        while found != settings:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{self.model.name} is at {found}, expected {settings}")
+            with contextlib.suppress(NotOfferedError):
+                found = self.read_settings()
+            self.page.wait_for_timeout(50)
+        self.settle()
+
+    def reset(self) -> None:
+        self.press("Reset")
+        self.wait_for(self.model.settings)
+
+    def enable(self, control: Control) -> None:
+        """Go back to the start, and make another choice where this control needs one."""
+        self.reset()
+        start = self.model.settings
+        if control.enabled(start):
+            return
+        for other in self.model.spec:
+            for value in _choices(other):
+                if control.enabled({**start, other.name: value}):
+                    return self.choose(other, value)
+        raise AssertionError(f"no one choice enables {control.name} of {self.model.name}")
+
+    def choose(self, control: Pick | Switch, value: Any) -> None:
+        place = self.control(control)
+        if isinstance(control, Switch):
+            place.locator("input").set_checked(value)
+        else:
+            place.locator("select").select_option(index=_choices(control).index(value))
+        self.model.set(**{control.name: value})  # it knows what else moves with it
+        settings = self.model.settings
+        self.model.reset()
+        self.wait_for(settings)
+
     def move_by_keyboard(self, control: Control) -> None:
         place = self.control(control)
         if isinstance(control, Words):
@@ -94,11 +134,14 @@ class PageExplorer:
             self.page.keyboard.press("Space")
         elif isinstance(control, Pick):
             place.locator("select").focus()
-            self.page.keyboard.press("ArrowDown")
+            # JupyterLab takes the arrows of a closed list (ipywidgets issue 3912): open it
+            self.page.keyboard.press("Space")
+            self._pick(place, "ArrowUp", "ArrowDown")
         else:
             handle = place.locator(".noUi-handle")
             handle.focus()
-            for key in ("ArrowRight", "ArrowRight", "ArrowUp", "ArrowLeft"):
+            at_end = handle.evaluate("e => e.ariaValueNow == e.ariaValueMax")
+            for key in ("ArrowLeft", "ArrowDown") if at_end else ("ArrowRight", "ArrowUp"):
                 handle.press(key)
 
     def move_by_mouse(self, control: Control) -> None:
@@ -109,20 +152,28 @@ class PageExplorer:
         elif isinstance(control, Switch):
             place.locator("input").click()
         elif isinstance(control, Pick):
-            count = place.locator("option").count()
-            place.locator("select").select_option(index=count - 1)
+            place.locator("select").click()
+            self._pick(place, "Home", "End")  # the open list is out of the page's mouse's reach
         else:
+            place.scroll_into_view_if_needed()
             handle = place.locator(".noUi-handle").bounding_box()
             track = place.locator(".noUi-base").bounding_box()
             middle = handle["y"] + handle["height"] / 2
-            self.page.mouse.move(handle["x"] + handle["width"] / 2, middle)
+            start = handle["x"] + handle["width"] / 2
+            in_right_half = start > track["x"] + 0.6 * track["width"]
+            self.page.mouse.move(start, middle)
             self.page.mouse.down()
-            self.page.mouse.move(track["x"] + 0.3 * track["width"], middle, steps=3)
-            self.page.mouse.move(track["x"] + 0.7 * track["width"], middle, steps=3)
+            for share in (0.7, 0.2) if in_right_half else (0.3, 0.8):
+                self.page.mouse.move(track["x"] + share * track["width"], middle, steps=3)
             self.page.mouse.up()
 
-    def is_enabled(self, control: Control) -> bool:
-        return control.enabled(self.read_settings())
+    def _pick(self, place: Locator, at_end: str, elsewhere: str) -> None:
+        """In an open list, press one of two keys, by where the choice is; then Enter."""
+        last = place.locator("select").evaluate("e => e.selectedIndex == e.options.length - 1")
+        self.page.wait_for_timeout(200)  # while it opens
+        self.page.keyboard.press(at_end if last else elsewhere)
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_timeout(200)  # while it closes
 
     def type_text(self, control: Words, text: str) -> None:
         self.control(control).locator("input").fill(text)
@@ -132,6 +183,14 @@ class PageExplorer:
 
     def code(self) -> str:
         return self.root.locator(".c3 pre").inner_text()
+
+
+def _choices(control: Control) -> list[Any]:
+    """Return what a drop-down list or a checkbox offers; nothing for other controls."""
+    if isinstance(control, Switch):
+        return [False, True]
+    options = control.options if isinstance(control, Pick) else ()
+    return [option[1] if isinstance(option, tuple) else option for option in options]
 
 
 def _by_label(options: Any, label: str) -> Any:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
 from chapter3_helpers import explorers
 from chapter3_helpers.explorers.widget import Words
@@ -55,30 +56,65 @@ def test_notebook_runs_and_its_explorers_follow(browser, server, path):
         page.close()
 
 
+STUCK = """
+from chapter3_helpers.explorers.panels import Note
+from chapter3_helpers.explorers.widget import Explorer, Slider
+
+def build(enabled):
+    return Explorer(
+        "one slider that moves and one that may not",
+        [
+            Slider("a", "a", 1, "This one moves", low=0, high=9),
+            Slider("b", "b", 1, "This one may not", enabled, low=0, high=9),
+        ],
+        lambda settings: [Note(f"{settings['a']} and {settings['b']}")],
+        lambda settings: f"a, b = {settings['a']}, {settings['b']}",
+    )
+"""
+
+
+@pytest.mark.parametrize("stuck", [False, True])
+def test_a_control_that_does_not_move_is_noticed(browser, server, folder, stuck):
+    """What drives the explorers says so, rather than pass over the control."""
+    source = f"{STUCK}\nbuild(lambda settings: {not stuck})"
+    notebook = new_notebook(cells=[new_code_cell(source)])
+    nbformat.write(notebook, folder / f"stuck-{stuck}.ipynb")
+    space: dict = {}
+    exec(STUCK, space)
+    page = open_notebook(browser, server, f"stuck-{stuck}.ipynb")
+    try:
+        run_all(page)
+        explorer = PageExplorer(page, page.locator(".c3-explorer"), space["build"](lambda _: True))
+        if stuck:
+            with pytest.raises(AssertionError, match="b: move_by_keyboard left it at 1"):
+                drive(explorer)
+        else:
+            drive(explorer)
+    finally:
+        page.close()
+
+
 def drive(explorer: PageExplorer) -> None:
     """Move every control by keyboard and by mouse; what is shown must follow each time."""
     explorer.root.scroll_into_view_if_needed()
-    explorer.settle()
+    explorer.wait_for(explorer.model.settings)
     start = explorer.shown()
-    moved = 0
     for control in explorer.model.spec:
         for move in (explorer.move_by_keyboard, explorer.move_by_mouse):
-            if explorer.is_enabled(control):
-                before = explorer.read_settings()
-                move(control)
-                explorer.settle()
-                moved += explorer.read_settings() != before
-    assert moved >= len(explorer.model.spec) / 2, "hardly any control moved"
+            explorer.enable(control)
+            before = explorer.read_settings()[control.name]
+            move(control)
+            explorer.settle()
+            after = explorer.read_settings()[control.name]
+            assert after != before, f"{control.name}: {move.__name__} left it at {before!r}"
     for control in explorer.model.spec:
         if isinstance(control, Words):
             check_typed_text(explorer, control)
     explorer.press("Python")
+    explorer.reset()
     explorer.page.wait_for_timeout(300)
-    explorer.press("Reset")
-    explorer.settle()
     assert explorer.shown() == start
-    defaults = {control.name: control.default for control in explorer.model.spec}
-    assert explorer.code().strip() == explorer.model.code(defaults).strip()
+    assert explorer.code().strip() == explorer.model.code(explorer.model.settings).strip()
     explorer.press("Python")
 
 
