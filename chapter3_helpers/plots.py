@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from chapter3_helpers.described import (
     KEY_LABEL,
@@ -231,12 +233,25 @@ def line_plot(
         description.append(f"{label}: {numbers}" if describe_values else f"curve: {label}")
     ax.set_xscale("log" if logx else "linear")
     ax.set_yscale("log" if logy else "linear")
+    for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):
+        if log:
+            _label_in_full(axis)
     ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
     ax.grid(alpha=0.3)
     if len(lines) > 1:
         ax.legend()
     ax.description = "\n".join(description)
     return ax
+
+
+def _label_in_full(axis: Axis) -> None:
+    """Put plain numbers at the ticks of a logarithmic axis: 500, not 5 x 10^2."""
+    low, high = axis.get_data_interval()
+    short = high < 300 * low  # too few powers of ten to read anything off
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if short else (1,)))
+    axis.set_minor_locator(NullLocator())
+    if low >= 1e-3 and high < 1e5:
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def _matrix_and_hidden(weights: Any, hidden: Any) -> tuple[np.ndarray, np.ndarray]:

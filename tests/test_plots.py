@@ -217,3 +217,23 @@ def test_heads_hide_the_same_cells_or_each_its_own():
     own = head_grid([WEIGHTS, WEIGHTS], QUERIES, KEYS, hidden=[one, other])
     assert [ax.description.count("hidden") for ax in same.axes[:2]] == [1, 1]
     assert [ax.description.count("hidden") for ax in own.axes[:2]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ((512, 1024, 2048, 4096), {"500", "1000", "2000"}),
+        ((1, 10, 1000), {"1", "10", "100", "1000"}),
+        ((0.01, 0.3), {"0.01", "0.1", "0.2"}),
+    ],
+)
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_logarithmic_axes_have_plain_numbers(values, labels, side):
+    x, y = (values, range(len(values))) if side == "x" else (range(len(values)), values)
+    logs = {"logx": side == "x", "logy": side == "y"}
+    ax = line_plot(x, {"one": y}, xlabel="x", ylabel="y", title="t", **logs)
+    axis = ax.xaxis if side == "x" else ax.yaxis
+    ax.figure.canvas.draw()
+    found = {tick.get_text() for tick in axis.get_ticklabels()}
+    assert labels <= found
+    assert not any("\\mathdefault" in label for label in found)

@@ -4,6 +4,7 @@
 file                what it holds
 ==================  ==================================================================
 ``panels``          what can be shown (matrices, heads, bars, curves), as HTML and SVG
+``style``           colours and CSS
 ``widget``          ``Explorer``: controls on top, panels below; the only ipywidgets here
 ``inputs``          the sentence, the seed and the picked row that many start from
 ``attention``       ``attention_explorer``: every mechanism of the chapter, side by side

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chapter3_helpers.explorers.panels import LEVELS, Curves, Facts, Note, Panel
+from chapter3_helpers.explorers.panels import Curves, Facts, Note, Panel
+from chapter3_helpers.explorers.style import LEVELS
 from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Steps, Switch
 from chapter3_helpers.grouped_query import kv_cache_bytes
 from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process

@@ -15,7 +15,8 @@ from typing import Any
 import ipywidgets as widgets
 from traitlets import TraitError
 
-from chapter3_helpers.explorers.panels import STYLE, Panel, escape, render, render_error
+from chapter3_helpers.explorers.panels import Panel, escape, render, render_error
+from chapter3_helpers.explorers.style import STYLE
 
 Settings = Mapping[str, Any]
 
