@@ -116,8 +116,9 @@ def save(folder: Path, results: Mapping[str, Any]) -> list[Path]:
         describe_values=False,
         ax=axes[0, 0],
     )
-    axes[0, 0].set_ylim(0, 1.3 * axes[0, 0].get_ylim()[1])  # room for the legend
-    axes[0, 0].legend(loc="upper center", ncols=4, fontsize=8)
+    if forward:
+        axes[0, 0].set_ylim(0, 1.3 * axes[0, 0].get_ylim()[1])  # room for the legend
+        axes[0, 0].legend(loc="upper center", ncols=4, fontsize=8)
     axes[0, 0].set_xticks(range(len(names)), names, rotation=20, ha="right", fontsize=8)
     memory = results["memory"]
     line_plot(
