@@ -194,7 +194,7 @@ class Curves(Panel):
         width, height, left, bottom, top = 420, 240, 58, 40, 12
         x = to_array(self.x).astype(float)
         lines = {label: to_array(line).astype(float) for label, line in self.lines.items()}
-        to_x, x_ticks = _axis(x, left, width - 12, "x" in self.log)
+        to_x, x_ticks = _axis(x, left, width - 22, "x" in self.log)
         every = np.concatenate(list(lines.values()))
         to_y, y_ticks = _axis(every, height - bottom, top, "y" in self.log)
         parts = [
@@ -205,7 +205,7 @@ class Curves(Panel):
             ),
             *(
                 f'<text x="{left - 6}" y="{to_y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>'
-                f'<line class="grid" x1="{left}" x2="{width - 12}" y1="{to_y(tick):.1f}" '
+                f'<line class="grid" x1="{left}" x2="{width - 22}" y1="{to_y(tick):.1f}" '
                 f'y2="{to_y(tick):.1f}"/>'
                 for tick in y_ticks
             ),

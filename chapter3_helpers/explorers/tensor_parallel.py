@@ -117,7 +117,7 @@ def tensor_parallel_panels(settings: Settings) -> list[Panel]:
         "all-reduces a token": f"{settings['num_layers'] * (1 + settings['feed_forward'])}",
         "sent by a device, one layer": f"{state['layer_bytes']:,} bytes",
         "sent by a device, all layers": f"{state['token_bytes']:,} bytes",
-        "weights of attention in a device": f"{state['weights']:,}",
+        "parameters of attention in a device": f"{state['weights']:,}",
         "cache of a token in a device": f"{state['cache_bytes']:,} bytes",
     }
     panels: list[Panel] = [
@@ -130,7 +130,7 @@ def tensor_parallel_panels(settings: Settings) -> list[Panel]:
             ("what a device sends for a token", "token_bytes", 1e3),
             ("what a device holds of attention", "weights", 1e6),
         ):
-            label = "kB sent" if name == "token_bytes" else "millions of weights"
+            label = "kB sent" if name == "token_bytes" else "millions of parameters"
             values = [one[name] / unit for one in each]
             panels.append(Curves(title, "devices", label, possible, {label: values}, mark=n))
     return panels

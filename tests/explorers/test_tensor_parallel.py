@@ -62,7 +62,7 @@ def test_the_note_and_the_curves_stand_at_the_present_number(devices):
     place = sent.x.index(devices)
     assert sent.mark == held.mark == devices
     assert sent.lines["kB sent"][place] == state["token_bytes"] / 1e3
-    assert held.lines["millions of weights"][place] == state["weights"] / 1e6
+    assert held.lines["millions of parameters"][place] == state["weights"] / 1e6
     if devices == 1:
         assert "sends nothing; up to 8 could share" in note(settings)
     else:
