@@ -29,6 +29,14 @@ def check_number(name: str, value: float, low: float = -math.inf, high: float = 
         raise ValueError(f"{name} must be in [{low:g}, {high:g}), got {value}")
 
 
+def check_positive(**numbers: float) -> None:
+    """Refuse any number that is not finite and above 0."""
+    for name, value in numbers.items():
+        check_number(name, value)
+        if value <= 0:
+            raise ValueError(f"{name} must be above 0, got {value}")
+
+
 def check_dropout(value: float, name: str = "dropout") -> None:
     """Refuse a dropout probability outside [0, 1): at 1 nothing would be left to rescale."""
     check_number(name, value, 0, 1)

@@ -15,7 +15,13 @@ from typing import Any
 import torch
 
 from chapter3_helpers.onednn_linear import OneDNNLinear
-from chapter3_helpers.validation import check_choice, check_heads, check_number, check_sizes
+from chapter3_helpers.validation import (
+    check_choice,
+    check_heads,
+    check_number,
+    check_positive,
+    check_sizes,
+)
 
 VARIANTS = ("wrapper", "split", "packed", "fused")
 # How often the scores (B, H, T, T) cross the memory bus on their way to weights when every step is
@@ -146,7 +152,7 @@ def least_seconds(
 
     Taught in ``12_performance``.
     """
-    _check_speeds(flops_per_second=flops_per_second, bytes_per_second=bytes_per_second)
+    check_positive(flops_per_second=flops_per_second, bytes_per_second=bytes_per_second)
     flops, moved = count_flops(sizes, variant == "fused"), count_bytes(sizes, variant)
     return sum(
         max(flops.get(step, 0) / flops_per_second, moved[step] / bytes_per_second) for step in moved
@@ -170,16 +176,8 @@ def roof(intensity: float, flops_per_second: float, bytes_per_second: float) -> 
     Source: Williams, Waterman and Patterson, "Roofline" (2009). Taught in ``12_performance``.
     """
     check_number("intensity", intensity, low=0.0)
-    _check_speeds(flops_per_second=flops_per_second, bytes_per_second=bytes_per_second)
+    check_positive(flops_per_second=flops_per_second, bytes_per_second=bytes_per_second)
     return min(flops_per_second, intensity * bytes_per_second)
-
-
-def _check_speeds(**speeds: float) -> None:
-    """Refuse any speed that is no number above 0."""
-    for name, value in speeds.items():
-        check_number(name, value)
-        if value <= 0:
-            raise ValueError(f"{name} must be above 0, got {value}")
 
 
 def measure_limits(

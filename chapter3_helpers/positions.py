@@ -15,7 +15,7 @@ from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.validation import (
     check_dtype,
     check_flag,
-    check_number,
+    check_positive,
     check_size,
     check_sizes,
     check_tensor,
@@ -191,9 +191,7 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
     check_sizes(head_dim=head_dim, max_length=max_length)
     if head_dim % 2:
         raise ValueError(f"head_dim must be even, as numbers turn in pairs, got {head_dim}")
-    check_number("theta", theta)
-    if theta <= 0:
-        raise ValueError(f"theta must be above 0, got {theta}")
+    check_positive(theta=theta)
     pairs = torch.arange(head_dim // 2, dtype=torch.float64)
     speeds = theta ** (-2 * pairs / head_dim)  # (D/2,), in radians a position
     angles = torch.arange(max_length, dtype=torch.float64)[:, None] * speeds  # (max_length, D/2)

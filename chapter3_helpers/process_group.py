@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import torch
 from torch import distributed
 
-from chapter3_helpers.validation import check_number, check_size
+from chapter3_helpers.validation import check_positive, check_size
 
 START = "from chapter3_helpers.process_group import _work; _work()"
 
@@ -55,9 +55,7 @@ def run_processes(
     Taught in ``13_tensor_parallel``.
     """
     check_size("num_processes", num_processes)
-    check_number("timeout", timeout)
-    if timeout <= 0:
-        raise ValueError(f"timeout must be above 0, got {timeout}")
+    check_positive(timeout=timeout)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         (folder / "task").write_bytes(pickle.dumps((function, arguments, timeout)))

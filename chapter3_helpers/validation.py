@@ -13,6 +13,7 @@ from chapter3_helpers.number_checks import (
     check_flag,
     check_heads,
     check_number,
+    check_positive,
     check_size,
     check_sizes,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "check_ids",
     "check_input",
     "check_number",
+    "check_positive",
     "check_size",
     "check_sizes",
     "check_square",

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.inputs import MOST_TOKENS, seeded
+from chapter3_helpers.explorers.inputs import MOST_TOKENS, read_tokens, seeded
 from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import Explorer, Settings, Steps, Words
 from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
@@ -75,11 +75,8 @@ def grouped_query_state(settings: Settings) -> dict[str, Any]:
         ValueError: the sentence is empty or too long to be drawn.
     """
     kv_heads, num_tokens = settings["num_kv_heads"], PROMPT + settings["generated"]
+    read_tokens(settings["text"])
     tokens, x = embed_text(settings["text"], d_in=D_MODEL)
-    if len(tokens) > MOST_TOKENS:
-        raise ValueError(
-            f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
-        )
     x = 8 * (x - 0.5)  # spread wide, as in the notebook, so that untrained heads differ
     return {
         "tokens": tokens,

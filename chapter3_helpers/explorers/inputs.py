@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 
 from chapter3_helpers.explorers.widget import Settings, Steps, Words
-from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs
+from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
 EXAMPLE_TEXT = " ".join(TOKENS)
 MOST_TOKENS = 24
@@ -29,12 +29,24 @@ def read_sentence(text: str) -> tuple[tuple[str, ...], torch.Tensor]:
     """
     if text.split() == list(TOKENS):
         return TOKENS, example_inputs()
-    tokens, x = embed_text(text)
+    read_tokens(text)
+    return embed_text(text)
+
+
+def read_tokens(text: str) -> tuple[str, ...]:
+    """Return the tokens of a sentence.
+
+    Raises:
+        ValueError: there is no word in it, or there are more tokens than can be drawn.
+    """
+    tokens = split_tokens(text)
+    if not tokens:
+        raise ValueError("Type at least one word.")
     if len(tokens) > MOST_TOKENS:
         raise ValueError(
             f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
         )
-    return tokens, x
+    return tokens
 
 
 def sentence_code(text: str) -> tuple[str, str]:
@@ -48,13 +60,26 @@ def sentence_code(text: str) -> tuple[str, str]:
 def row_picker(default: int = 0) -> Steps:
     """Return a slider over the tokens of the sentence, for the row to be read in large."""
     return Steps(
-        "row", "large: query", default, "Whose row of weights to read", options=_row_options
+        "row", "large: query", default, "Whose row of weights to read", options=_token_options
     )
 
 
-def _row_options(settings: Settings) -> list[tuple[str, int]]:
+def swap_pickers() -> tuple[Steps, Steps]:
+    """Return sliders for two words that change places: all but the last, whose row is watched."""
+
+    def options(settings: Settings) -> list[tuple[str, int]]:
+        every = _token_options(settings)
+        return every[:-1] or every
+
+    return (
+        Steps("first", "swap", 1, "Its place is swapped with the next one's", options=options),
+        Steps("second", "with", 4, "Pick the same word to swap nothing", options=options),
+    )
+
+
+def _token_options(settings: Settings) -> list[tuple[str, int]]:
     try:
-        tokens, _ = read_sentence(settings["text"])
+        tokens = read_tokens(settings["text"])
     except ValueError:  # the explorer says what is wrong with the sentence
         return [("none", 0)]
     return [(f"{i}: {token}", i) for i, token in enumerate(tokens)]

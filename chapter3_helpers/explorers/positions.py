@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from chapter3_helpers.described import KEY_LABEL
-from chapter3_helpers.explorers.inputs import MOST_TOKENS, seeded
+from chapter3_helpers.explorers.inputs import read_tokens, seeded, swap_pickers
 from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import (
     Explorer,
@@ -38,21 +38,8 @@ SAME = 5e-5  # below it, four decimals show no difference
 
 def read_words(text: str) -> tuple[tuple[str, ...], torch.Tensor]:
     """Return the tokens of a sentence and their embeddings (T, 4), as the notebook gives them."""
-    tokens, x = embed_text(text, d_in=4)
-    if len(tokens) > MOST_TOKENS:
-        raise ValueError(
-            f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
-        )
-    return tokens, x
-
-
-def _word_options(settings: Settings) -> list[tuple[str, int]]:
-    """Offer every token but the last, whose row is watched."""
-    try:
-        tokens, _ = read_words(settings["text"])
-    except ValueError:  # the explorer says what is wrong with the sentence
-        return [("none", 0)]
-    return [(f"{i}: {token}", i) for i, token in enumerate(tokens[:-1] or tokens)]
+    read_tokens(text)
+    return embed_text(text, d_in=4)
 
 
 def _head_options(settings: Settings) -> list[tuple[str, int]]:
@@ -70,8 +57,7 @@ CONTROLS = (
     ),
     Words("text", "sentence", "the oven cooked the bread so", "Type a sentence of your own"),
     Slider("start", "starts at", 0, "Where in a longer text the sentence stands", low=0, high=200),
-    Steps("first", "swap", 1, "Its place is swapped with the next one's", options=_word_options),
-    Steps("second", "with", 4, "Pick the same word to swap nothing", options=_word_options),
+    *swap_pickers(),
     Steps(
         "theta",
         "theta",

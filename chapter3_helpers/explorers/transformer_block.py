@@ -4,11 +4,10 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.inputs import MOST_TOKENS, seeded
+from chapter3_helpers.explorers.inputs import read_tokens, seeded, swap_pickers
 from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Steps, Switch, Words
+from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Switch, Words
 from chapter3_helpers.masking import causal_mask
-from chapter3_helpers.sentence import split_tokens
 from chapter3_helpers.transformer_block import MinimalTransformerBlock
 
 D, HEADS, MOST_LINES = 8, 2, 4
@@ -18,23 +17,9 @@ NOTHING = 1e-9  # below it, a float64 has not changed
 
 def read_words(text: str) -> tuple[tuple[str, ...], tuple[str, ...], torch.Tensor]:
     """Return the tokens, the different ones among them in order, and the ids (T,)."""
-    tokens = tuple(split_tokens(text))
-    if not tokens:
-        raise ValueError("Type at least one word.")
-    if len(tokens) > MOST_TOKENS:
-        raise ValueError(
-            f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
-        )
+    tokens = read_tokens(text)
     vocabulary = tuple(sorted(set(tokens)))
     return tokens, vocabulary, torch.tensor([vocabulary.index(token) for token in tokens])
-
-
-def _word_options(settings: Settings) -> list[tuple[str, int]]:
-    try:
-        tokens, _, _ = read_words(settings["text"])
-    except ValueError:  # the explorer says what is wrong with the sentence
-        return [("none", 0)]
-    return [(f"{i}: {token}", i) for i, token in enumerate(tokens[:-1] or tokens)]
 
 
 CONTROLS = (
@@ -49,8 +34,7 @@ CONTROLS = (
     Switch("positions", "positions", True, "Off: no vector says where a word stands"),
     Switch("relu", "ReLU", True, "Off: the feed-forward network is two linear layers"),
     Words("text", "sentence", "the oven cooked the bread so", "Type a sentence of your own"),
-    Steps("first", "swap", 1, "Its place is swapped with the next one's", options=_word_options),
-    Steps("second", "with", 4, "Pick the same word to swap nothing", options=_word_options),
+    *swap_pickers(),
     Slider("seed", "seed", 123, "Another seed draws another untrained model", low=0, high=999),
 )
 
