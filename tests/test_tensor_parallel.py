@@ -21,6 +21,7 @@ from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.parallel_run import compare, run
 from chapter3_helpers.process_group import run_processes
 from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process, parallelize
+from tests.listening import listening_addresses
 
 ROOT = Path(__file__).parents[1]
 TIMEOUT = 100.0  # for a machine that is busy with other things; alone it takes three seconds
@@ -70,8 +71,7 @@ def facts() -> dict:
         ),
         error_of(parallelize, MultiHeadAttention(3, 9, 4, 0.0, num_heads=3), mesh),
     ]
-    connections = psutil.Process().net_connections(kind="inet")
-    found["listening"] = [c.laddr.ip for c in connections if c.status == psutil.CONN_LISTEN]
+    found["listening"] = sorted(listening_addresses(psutil.Process()))
     found["environment"] = (rank, distributed.get_world_size(), distributed.get_backend())
     return found
 
@@ -163,9 +163,8 @@ def test_each_process_knows_its_place(found):
 )
 def test_two_processes_equal_one_forward_and_backward(found, kind, tolerance):
     differences = found[0][kind].differences
-    parameters = {f"gradient of {name}" for name, _ in make(kind).named_parameters()}
-    if kind in ("float64", "bfloat16"):
-        parameters = {f"gradient of {name}" for name, _ in make("multi-head").named_parameters()}
+    module = make(kind if kind in ("biased", "grouped") else "multi-head")
+    parameters = {f"gradient of {name}" for name, _ in module.named_parameters()}
     assert set(differences) == {"output", "gradient of x"} | parameters
     assert max(differences.values()) <= tolerance
 
@@ -341,20 +340,6 @@ def test_torchrun_prints_the_differences_and_can_be_kept_on_loopback():
         ("backward", "1, of 393,216 bytes in all"),
     ]
     assert len(re.findall(r"time, . process(?:es)? +[\d.]+ ms", output)) == 4
-
-
-def listening_addresses(launcher: psutil.Process) -> set[str]:
-    found: set[str] = set()
-    try:
-        for process in [launcher, *launcher.children(recursive=True)]:
-            found |= {
-                connection.laddr.ip
-                for connection in process.net_connections(kind="inet")
-                if connection.status == psutil.CONN_LISTEN
-            }
-    except psutil.Error:  # it ended while it was asked
-        pass
-    return found
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ DROP = Exercise(
 
 MASK = Exercise(
     name="05b",
-    solution=lambda shape, p, seed: dropout_mask(shape, p, seed),
+    solution=dropout_mask,
     cases=(((4, 7), 0.2, 5), ((3, 2, 6), 0.7, 123)),
     misconceptions={
         "You kept a share of p. p is the probability of being dropped: kept is what lies below "

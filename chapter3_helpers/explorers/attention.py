@@ -14,6 +14,7 @@ from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.explorers.inputs import (
     SENTENCE,
+    divisors,
     read_sentence,
     row_picker,
     seeded,
@@ -50,7 +51,7 @@ def head_options(settings: Settings) -> list[int]:
     """Return the numbers of heads that the mechanism allows: divisors of d_out if they share it."""
     d_out = settings["d_out"]
     if settings["mechanism"] in (SPLIT, FUSED):
-        return [heads for heads in range(1, d_out + 1) if d_out % heads == 0]
+        return divisors(d_out)
     return list(range(1, MOST_HEADS + 1)) if settings["mechanism"] == WRAPPER else [1]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.inputs import seeded
+from chapter3_helpers.explorers.inputs import divisors, seeded
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Steps, Switch
 from chapter3_helpers.fused_multihead import MultiHeadAttention
@@ -21,9 +21,7 @@ CONTROLS = (
         "heads",
         3,
         "How many heads share d_out; its divisors",
-        options=lambda settings: [
-            heads for heads in range(1, settings["d_out"] + 1) if settings["d_out"] % heads == 0
-        ],
+        options=lambda settings: divisors(settings["d_out"]),
     ),
     Slider("seed", "seed", 123, "Another seed draws other weight matrices", low=0, high=999),
     Switch("transpose", "with transpose", True, "Without it, a head gets parts of several tokens"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.inputs import MOST_TOKENS, read_tokens, seeded
+from chapter3_helpers.explorers.inputs import MOST_TOKENS, divisors, read_tokens, seeded
 from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import Explorer, Settings, Steps, Words
 from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
@@ -13,7 +13,7 @@ from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import embed_text
 
 D_MODEL, HEADS, HEAD_DIM, PROMPT = 512, 8, 64, 50
-KV_HEADS = tuple(heads for heads in range(1, HEADS + 1) if HEADS % heads == 0)
+KV_HEADS = tuple(divisors(HEADS))
 GENERATED = (1, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
 
 CONTROLS = (

@@ -85,6 +85,11 @@ def _token_options(settings: Settings) -> list[tuple[str, int]]:
     return [(f"{i}: {token}", i) for i, token in enumerate(tokens)]
 
 
+def divisors(number: int) -> list[int]:
+    """Return the numbers that divide another without a rest: how many heads can share it."""
+    return [part for part in range(1, number + 1) if number % part == 0]
+
+
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Draw from torch's CPU generator as after ``torch.manual_seed``, then put it back.

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from chapter3_helpers.explorers.inputs import divisors
 from chapter3_helpers.explorers.panels import Bars, Curves, Facts, Note, Panel
 from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Steps
 from chapter3_helpers.performance import (
@@ -24,16 +25,15 @@ LENGTHS = tuple(2**k for k in range(15))
 WIDTHS = (64, 128, 256, 512, 768, 1024, 1600, 2048, 4096)
 
 
-def _divisors(settings: Settings) -> list[int]:
-    width = settings["width"]
-    return [heads for heads in range(1, 129) if width % heads == 0]
+def _head_options(settings: Settings) -> list[int]:
+    return [heads for heads in divisors(settings["width"]) if heads <= 128]
 
 
 CONTROLS = (
     Steps("batch", "batch", 8, "Sentences at once", options=lambda settings: LENGTHS[:8]),
     Steps("tokens", "T", 1024, "Tokens in a sentence", options=lambda settings: LENGTHS),
     Steps("width", "d", 768, "Numbers for each token", options=lambda settings: WIDTHS),
-    Steps("heads", "heads", 12, "Heads: divisors of d, up to 128", options=_divisors),
+    Steps("heads", "heads", 12, "Heads: divisors of d, up to 128", options=_head_options),
     Pick(
         "machine",
         "machine",

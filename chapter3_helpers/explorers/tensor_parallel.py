@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from chapter3_helpers.explorers.inputs import divisors
 from chapter3_helpers.explorers.panels import Curves, Facts, Note, Panel
 from chapter3_helpers.explorers.style import LEVELS
 from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Steps, Switch
@@ -15,10 +16,6 @@ HEAD_DIMS = (32, 64, 96, 128, 192, 256)
 BYTES = 2  # a number in bfloat16
 
 
-def _divisors(number: int) -> list[int]:
-    return [part for part in range(1, number + 1) if number % part == 0]
-
-
 CONTROLS = (
     Steps("num_heads", "query heads", 32, "Query heads", options=lambda settings: HEADS),
     Steps(
@@ -26,14 +23,14 @@ CONTROLS = (
         "kv heads",
         8,
         "Heads with keys and values; a divisor of the query heads",
-        options=lambda settings: _divisors(settings["num_heads"]),
+        options=lambda settings: divisors(settings["num_heads"]),
     ),
     Steps(
         "num_processes",
         "devices",
         8,
         "Devices that share the heads; a divisor of the kv heads",
-        options=lambda settings: _divisors(settings["num_kv_heads"]),
+        options=lambda settings: divisors(settings["num_kv_heads"]),
     ),
     Steps(
         "head_dim",
@@ -109,7 +106,7 @@ def tensor_parallel_panels(settings: Settings) -> list[Panel]:
     """Return the devices with their heads, the bytes of a token, and both against devices."""
     state = tensor_parallel_state(settings)
     n, width = settings["num_processes"], settings["num_heads"] * settings["head_dim"]
-    possible = _divisors(settings["num_kv_heads"])
+    possible = divisors(settings["num_kv_heads"])
     each = [tensor_parallel_state({**settings, "num_processes": k}) for k in possible]
     facts = {
         "width": f"{settings['num_heads']} · {settings['head_dim']} = {width:,}",

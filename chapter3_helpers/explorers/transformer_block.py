@@ -98,7 +98,7 @@ def transformer_block_panels(settings: Settings) -> list[Panel]:
         "the swap moves a logit by": f"{moved:.5f}" if moved > NOTHING else "nothing",
         "bends from a straight line by": f"{verdicts['bend']:.4f}",
     }
-    shown = list(zip(state["vocabulary"], lines.T, strict=True))[:MOST_LINES]
+    shown = dict(list(zip(state["vocabulary"], lines.T, strict=True))[:MOST_LINES])
     return [
         Note(_note(verdicts)),
         Matrix(
@@ -114,7 +114,7 @@ def transformer_block_panels(settings: Settings) -> list[Panel]:
             "times",
             "logit",
             SCALES,
-            {word: line for word, line in shown},
+            shown,
             mark=1.0,
         ),
         Facts(facts, "what it can do"),

@@ -1,10 +1,8 @@
 """The explorer of performance shows what is counted, and says what is true."""
 
-import time
-
 import pytest
 
-from chapter3_helpers.explorers.panels import Bars, Curves, Note, render
+from chapter3_helpers.explorers.panels import Bars, Curves, Note
 from chapter3_helpers.explorers.performance import (
     CONTROLS,
     MACHINES,
@@ -63,13 +61,3 @@ def test_curves_pass_through_the_bars():
     at = list(curves.x).index(1024)
     assert curves.lines["split"][at] == pytest.approx(bars.values[1])
     assert curves.lines["fused"][at] == pytest.approx(bars.values[3])
-
-
-def test_a_step_is_quick():
-    render(performance_panels(DEFAULTS))
-    steps = []
-    for tokens in (1, 64, 4096, 16384) * 3:
-        start = time.process_time()
-        render(performance_panels({**DEFAULTS, "tokens": tokens}))
-        steps.append(time.process_time() - start)
-    assert min(steps) < 0.02

@@ -11,6 +11,7 @@ import psutil
 import pytest
 from playwright.sync_api import expect
 
+from tests.listening import listening_addresses
 from tests.ui.lab import NOTEBOOKS, free_port
 
 ROOT = NOTEBOOKS.parent
@@ -56,13 +57,7 @@ def test_make_lab_opens_the_first_notebook(lab, browser):
     assert page.get_by_text("Jupyter news").count() == 0
     page.close()
 
-    listening = {
-        connection.laddr.ip
-        for child in [psutil.Process(process.pid), *psutil.Process(process.pid).children(True)]
-        for connection in child.net_connections(kind="inet")
-        if connection.status == psutil.CONN_LISTEN
-    }
-    assert listening == {"127.0.0.1"}
+    assert listening_addresses(psutil.Process(process.pid)) == {"127.0.0.1"}
 
     with pytest.raises(urllib.error.HTTPError) as refused:
         urllib.request.urlopen(re.sub(r"/lab.*", "/api/contents", address), timeout=30)
