@@ -186,12 +186,13 @@ def measure_limits(
     """Measure this machine's two speeds: operations a second, and bytes a second.
 
     The first comes from a matrix product in float32, by torch's usual library or by oneDNN,
-    whichever is faster; the second from copying an array that no cache holds (read once, written
-    once). The best of several rounds counts: whatever disturbs a round can only slow it down.
+    whichever is faster; the second from arrays that no cache holds, copied (one read, one written)
+    or added (two read, one written), whichever moves more bytes. The best of several rounds
+    counts: whatever disturbs a round can only slow it down.
 
     Args:
         device: where to measure.
-        megabytes: the size of the array.
+        megabytes: the size of an array.
         width: of the matrices, (2 * width, width) @ (width, width).
         rounds: how often.
 
@@ -199,15 +200,16 @@ def measure_limits(
     """
     check_sizes(megabytes=megabytes, width=width, rounds=rounds)
     left, right = torch.ones(2 * width, width, device=device), torch.ones(width, width).to(device)
-    source = torch.ones(megabytes * 250_000, device=device)
-    product, target = left @ right, torch.empty_like(source).copy_(source)
+    first, second, target = torch.ones(3, megabytes * 250_000, device=device)
+    product = left @ right
     layer = OneDNNLinear(width, width, bias=False).to(device).requires_grad_(False)
     multiply = min(
         best_time(lambda: torch.mm(left, right, out=product), rounds, device),
         best_time(lambda: layer(left), rounds, device),
     )
-    copy = best_time(lambda: target.copy_(source), rounds, device)
-    return 4 * width**3 / multiply, 2 * source.numel() * 4 / copy
+    copy = best_time(lambda: target.copy_(first), rounds, device)
+    add = best_time(lambda: torch.add(first, second, out=target), rounds, device)
+    return 4 * width**3 / multiply, first.nbytes * max(2 / copy, 3 / add)
 
 
 def best_time(call: Callable[[], Any], rounds: int, device: torch.device | str = "cpu") -> float:

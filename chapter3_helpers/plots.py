@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 MOST_ANNOTATED = 14  # rows or columns; beyond that the numbers in the cells would collide
+MOST_TICKS = 12  # points with a label of their own under a logarithmic axis
 
 
 def heatmap(
@@ -211,7 +212,7 @@ def line_plot(
         x: array (points,).
         lines: label -> array (points,); several curves get a legend.
         xlabel, ylabel, title: the words on the figure; units belong into the labels.
-        logx, logy: logarithmic axes.
+        logx, logy: logarithmic axes; a few marked points have the ticks of ``logx`` under them.
         marker: matplotlib's name of the mark at every point, ``""`` for none.
         decimals: how many digits the description gives.
         describe_values: False where the numbers are timings, which differ from run to run.
@@ -236,6 +237,8 @@ def line_plot(
     for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):
         if log:
             _label_in_full(axis)
+    if logx and marker and len(points) <= MOST_TICKS:
+        ax.set_xticks(points, [f"{value:g}" for value in points])
     ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
     ax.grid(alpha=0.3)
     if len(lines) > 1:

@@ -23,6 +23,7 @@ from chapter3_helpers.benchmarks.variants import (
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.onednn_linear import OneDNNLinear
 from chapter3_helpers.performance import Sizes
+from tests.devices import DEVICES
 
 SMALL = Sizes(batch=2, tokens=5, width=21, heads=3)
 
@@ -36,10 +37,11 @@ def _one_thread():
     torch.set_num_threads(threads)
 
 
-def test_all_variants_are_one_function_with_one_set_of_weights():
-    made = make_variants(SMALL)
-    x = torch.randn(2, 5, 21)
-    expected = shared_weights(SMALL)(x)
+@pytest.mark.parametrize("device", DEVICES)
+def test_all_variants_are_one_function_with_one_set_of_weights(device):
+    made = make_variants(SMALL, device)
+    x = torch.randn(2, 5, 21, device=device)
+    expected = shared_weights(SMALL).to(device)(x)
     for variant in made:
         torch.testing.assert_close(variant.call(x), expected, atol=1e-5, rtol=1e-5)
     assert len({variant.name for variant in made}) == len(made) == 7
@@ -146,8 +148,9 @@ def test_a_gpu_that_is_missing_is_named(monkeypatch, capsys):
         assert message in capsys.readouterr().err
 
 
-def test_rows_hold_what_the_table_says():
-    rows = measure_sizes(SMALL, seconds=0.01, flex=False)
+@pytest.mark.parametrize("device", DEVICES)
+def test_rows_hold_what_the_table_says(device):
+    rows = measure_sizes(SMALL, device, seconds=0.01, flex=False)
     assert len(rows) == 14
     for row in rows:
         low, high = row["quartiles"]
@@ -193,15 +196,17 @@ def test_flex_attention_without_a_compiler_is_a_reason(monkeypatch):
     assert rows[0]["reason"].startswith("does not run here: RuntimeError: No working C++")
 
 
-def test_memory_of_fused_is_a_line_and_of_split_a_square():
-    rows = measure_memory((1024, 2048))
+@pytest.mark.parametrize("device", DEVICES)
+def test_memory_of_fused_is_a_line_and_of_split_a_square(device):
+    rows = measure_memory((1024, 2048), device)
     assert 3.6 < rows[1]["split"] / rows[0]["split"] < 4.4
     assert 1.3 < rows[1]["fused"] / rows[0]["fused"] < 2.5
     assert "T =   2048" in memory_table(rows)
 
 
-def test_generation_keeps_its_cache_in_place_and_its_numbers_right():
-    (row,) = measure_generation((48,), seconds=0.01)
+@pytest.mark.parametrize("device", DEVICES)
+def test_generation_keeps_its_cache_in_place_and_its_numbers_right(device):
+    (row,) = measure_generation((48,), device, seconds=0.01)
     assert row["difference"] < 1e-5
     assert not row["cache_moved"]
     assert row["cached"] > 0

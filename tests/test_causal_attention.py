@@ -9,10 +9,10 @@ from torch import nn
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.sentence import example_batch, example_inputs
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
+from tests.devices import DEVICES
 from tests.golden import golden
 
 B, T, D_IN, D_OUT, CONTEXT = 2, 5, 7, 3, 11  # no two alike
-DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 biased = pytest.mark.parametrize("qkv_bias", [False, True])
 
 

@@ -16,13 +16,13 @@ from chapter3_helpers.fused_multihead import (
     split_heads,
 )
 from chapter3_helpers.sentence import example_batch
+from tests.devices import DEVICES
 from tests.golden import golden
 
 B, T, D_IN, D_OUT = 2, 5, 7, 22  # no two alike, and heads of unequal number and width below
 CLASSES = [MultiHeadAttention, FusedMultiHeadAttention]
 both = pytest.mark.parametrize("cls", CLASSES)
 HEADS = pytest.mark.parametrize("num_heads", [1, 2, 11])  # head_dim 22, 11, 2
-DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
 
 def tokens(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> torch.Tensor:

@@ -8,10 +8,10 @@ from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.fused_multihead import count_parameters
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import example_batch
+from tests.devices import DEVICES
 from tests.golden import golden
 
 B, T, D_IN, D_OUT, HEADS, CONTEXT = 2, 5, 7, 3, 4, 11  # no two alike; D_OUT is per head
-DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
 
 def make(dropout=0.0, qkv_bias=False, dtype=torch.float64) -> MultiHeadAttentionWrapper:

@@ -231,9 +231,20 @@ def test_heads_hide_the_same_cells_or_each_its_own():
 def test_logarithmic_axes_have_plain_numbers(values, labels, side):
     x, y = (values, range(len(values))) if side == "x" else (range(len(values)), values)
     logs = {"logx": side == "x", "logy": side == "y"}
-    ax = line_plot(x, {"one": y}, xlabel="x", ylabel="y", title="t", **logs)
+    ax = line_plot(x, {"one": y}, xlabel="x", ylabel="y", title="t", marker="", **logs)
     axis = ax.xaxis if side == "x" else ax.yaxis
     ax.figure.canvas.draw()
     found = {tick.get_text() for tick in axis.get_ticklabels()}
     assert labels <= found
     assert not any("\\mathdefault" in label for label in found)
+
+
+def test_a_few_marked_points_have_their_ticks_under_them():
+    def labels(points):
+        numbers = {"xlabel": "x", "ylabel": "y", "title": "t", "logx": True}
+        ax = line_plot(points, {"one": points}, **numbers)
+        ax.figure.canvas.draw()
+        return [tick.get_text() for tick in ax.xaxis.get_ticklabels()]
+
+    assert labels([0.5, 512, 4096]) == ["0.5", "512", "4096"]
+    assert "512" not in labels([2**k for k in range(13)])

@@ -66,8 +66,8 @@ def _sizes(settings: Settings) -> Sizes:
 def performance_panels(settings: Settings) -> list[Panel]:
     """Return the roof with the variants under it, times, memory, and times against T."""
     state, limits = performance_state(settings), MACHINES[settings["machine"]]
-    ridge = limits[0] / limits[1]
-    ends = (min(0.1, *state["intensities"]), max(1000.0, 2 * ridge, *state["intensities"]))
+    break_even = limits[0] / limits[1]
+    ends = (min(0.1, *state["intensities"]), max(1000.0, 2 * break_even, *state["intensities"]))
     across = [ends[0] * (ends[1] / ends[0]) ** (k / 40) for k in range(41)]
     milliseconds = [1e3 * seconds for seconds in state["seconds"]]
     largest = max(milliseconds)
@@ -80,7 +80,7 @@ def performance_panels(settings: Settings) -> list[Panel]:
         for variant in ("split", "fused")
     }
     names = [
-        f"{variant}: {value:.1f} FLOP/byte"
+        f"{variant}: {value:.1f} operations/byte"
         for variant, value in zip(VARIANTS, state["intensities"], strict=True)
     ]
     return [
@@ -105,7 +105,7 @@ def performance_panels(settings: Settings) -> list[Panel]:
                 "useful operations": f"{state['useful'] / 1e9:.3f} GFLOP",
                 "one tensor of scores (B, H, T, T)": f"{state['scores_bytes'] / 1e6:.3f} MB",
                 "one tensor of contexts (B, T, d)": f"{state['context_bytes'] / 1e6:.3f} MB",
-                "ridge of this machine": f"{ridge:.0f} FLOP/byte",
+                "break-even of this machine": f"{break_even:.0f} operations/byte",
             },
             "counted",
         ),
