@@ -82,7 +82,7 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     Raises:
         TypeError: a module is of none of these kinds.
         ValueError: the sizes differ, or ``target`` has no place for a bias or an ``out_proj``
-            that ``source`` makes use of.
+            that ``source`` makes use of, or computes its weights from others (``weight_norm``).
 
     >>> from chapter3_helpers.sentence import example_inputs
     >>> split = MultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
@@ -104,6 +104,7 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
             *_fill_out(found, place),
         ]
         _check_shared(writes)
+        _check_parameters(target, [place_in_target for place_in_target, _ in writes])
         for place_in_target, values in writes:  # from here on nothing can fail
             place_in_target.copy_(values)
 
@@ -252,6 +253,15 @@ def _fill_out(found: Projections, place: Projections) -> list[tuple[torch.Tensor
 def _bias(part: Part) -> torch.Tensor:
     """Return the bias of a part, zeros where it has none."""
     return part.weight.new_zeros(part.weight.shape[0]) if part.bias is None else part.bias
+
+
+def _check_parameters(target: nn.Module, places: Sequence[torch.Tensor]) -> None:
+    """Refuse to write into a weight that is computed: it would be forgotten at once."""
+    kept = {parameter.untyped_storage().data_ptr() for parameter in target.parameters()}
+    if not all(place.untyped_storage().data_ptr() in kept for place in places):
+        raise ValueError(
+            "target must keep its weights as parameters, got one that computes them from others"
+        )
 
 
 def _check_shared(writes: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> None:

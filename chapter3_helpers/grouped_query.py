@@ -15,6 +15,7 @@ from chapter3_helpers.fused_multihead import join_heads, split_heads
 from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.positions import apply_rotary, rotary_frequencies
 from chapter3_helpers.softmax import softmax
+from chapter3_helpers.torch_releases import is_exporting
 from chapter3_helpers.validation import (
     check_flag,
     check_input,
@@ -159,13 +160,13 @@ class GroupedQueryAttention(nn.Module):
         self.d_in, self.d_out, self.context_length = d_model, d_model, max_seq_len
         self.num_heads, self.head_dim = num_heads, d_model // num_heads
         self.num_kv_heads, self.max_batch_size = num_kv_heads, max_batch_size
-        self.theta = theta if rotary else None
         self.W_query = nn.Linear(d_model, d_model, bias=False)
         self.W_key = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
         self.W_value = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
         self.out_proj = nn.Linear(d_model, d_model)
         # No buffer: a buffer would become real, and so lose its angles, in .to(torch.bfloat16).
         self.frequencies = rotary_frequencies(self.head_dim, max_seq_len, theta) if rotary else None
+        self.theta = float(theta) if rotary else None
         self.register_buffer("cached_keys", None, persistent=False)
         self.register_buffer("cached_values", None, persistent=False)
         self.cached_tokens = 0
@@ -180,12 +181,14 @@ class GroupedQueryAttention(nn.Module):
         Raises:
             TypeError, ValueError: ``x`` does not fit the module or the cache, or ``start_pos``
                 leaves a gap behind the cached tokens or no room for T more. The cache stays as
-                it was. (Compiled, it cannot look at the count, and a gap goes unnoticed.)
+                it was. (Compiled, it cannot look at the count, and a gap goes unnoticed. What
+                ``torch.export`` makes of it has no cache, so there ``start_pos`` must be 0.)
         """
         self._check_call(x, start_pos)
         batch = x if x.dim() == 3 else x.unsqueeze(0)
         queries, keys, values = self._project(batch, start_pos)
-        self._remember(keys, values, start_pos)
+        if not is_exporting():
+            self._remember(keys, values, start_pos)
         if start_pos > 0:
             tracked = any(new.requires_grad for new in (queries, keys, values))
             keys = _behind_cached(self.cached_keys, keys, start_pos, tracked)  # (B, K, S, D)
@@ -243,6 +246,8 @@ class GroupedQueryAttention(nn.Module):
         """Refuse what the module or its cache has no room for."""
         check_input(x, self.d_in, self.context_length, self.W_query.weight)
         check_size("start_pos", start_pos, minimum=0)
+        if start_pos > 0 and is_exporting():
+            raise ValueError(f"start_pos must be 0 for torch.export, got {start_pos}")
         B, T = x.shape[0] if x.dim() == 3 else 1, x.shape[-2]
         if self.max_batch_size < B:
             raise ValueError(
@@ -293,13 +298,13 @@ def grouped_attention(
     if T == 1 and queries.device.type == "cpu" and busy:
         grouped = queries.reshape(B, K, H // K, D)
         return functional.scaled_dot_product_attention(grouped, keys, values).reshape(B, H, T, D)
-    visible = None
-    if 1 < T < S:
+    masked = {}
+    if T == S:
+        masked["is_causal"] = True
+    elif T > 1:
         positions = torch.arange(S, device=keys.device)
-        visible = positions <= positions[S - T :, None]  # (T, S); here True means visible
-    return functional.scaled_dot_product_attention(
-        queries, keys, values, attn_mask=visible, is_causal=T == S, enable_gqa=True
-    )
+        masked["attn_mask"] = positions <= positions[S - T :, None]  # (T, S); True means visible
+    return functional.scaled_dot_product_attention(queries, keys, values, enable_gqa=True, **masked)
 
 
 def _behind_cached(

@@ -74,6 +74,9 @@ class HandmadeTransformer:
             weights.setflags(write=False)
             object.__setattr__(self, name, weights)
 
+    def __reduce__(self) -> tuple:
+        return type(self), tuple(self.weights().values())  # a copy is read-only, too
+
     def __repr__(self) -> str:
         sizes = [weights.size for weights in self.weights().values()]
         used = [np.count_nonzero(weights) for weights in self.weights().values()]
@@ -189,8 +192,11 @@ def forward(
     ids, d = _check_ids(ids), model.token_embedding.shape[1]
     start = 0 if past is None else _past_length(past, d)
     n, T = len(ids), start + len(ids)
-    if not 0 < n <= model.context_length - start:
-        raise ValueError(f"ids must hold 1 to {model.context_length - start} tokens, got {n}")
+    room = model.context_length - start
+    if room < 1:
+        raise ValueError(f"past must hold fewer than {model.context_length} tokens, got {start}")
+    if not 0 < n <= room:
+        raise ValueError(f"ids must hold 1 to {room} tokens, got {n}")
     embedding = model.token_embedding[ids] + model.position_embedding[start:T]  # (n, d)
     queries = embedding @ model.W_query  # (n, d)
     keys, values = embedding @ model.W_key, embedding @ model.W_value  # (n, d)

@@ -148,6 +148,7 @@ def docstring_words(modules: Sequence[str] = LIBRARY) -> tuple[str, ...]:
         All words and punctuation marks in order, in small letters.
 
     Raises:
+        TypeError: ``modules`` is a single name.
         ValueError: not one docstring was found.
 
     >>> docstring_words(["this_module_is_missing", "heapq"])[:5]
@@ -155,9 +156,14 @@ def docstring_words(modules: Sequence[str] = LIBRARY) -> tuple[str, ...]:
 
     Taught in ``09_transformer_block``.
     """
+    if isinstance(modules, str):
+        raise TypeError(f"modules must be a sequence of names, got the name {modules!r}")
     docstrings: list[str] = []
     for name in modules:
-        spec = importlib.util.find_spec(name)
+        try:
+            spec = importlib.util.find_spec(name)
+        except ModuleNotFoundError:  # the package that would hold it is missing
+            spec = None
         source = spec.loader.get_source(name) if spec and hasattr(spec.loader, "get_source") else ""
         for node in ast.walk(ast.parse(source or "")):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):

@@ -5,11 +5,12 @@
 
 import math
 from collections.abc import Sequence
+from numbers import Integral, Real
 
 
 def check_size(name: str, value: int, minimum: int = 1) -> None:
-    """Refuse anything but an integer of at least ``minimum``."""
-    if isinstance(value, bool) or not isinstance(value, int):
+    """Refuse anything but an integer of at least ``minimum``; NumPy's will do."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r} ({type(value).__name__})")
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value}")
@@ -23,9 +24,15 @@ def check_sizes(**sizes: int) -> None:
 
 def check_number(name: str, value: float, low: float = -math.inf, high: float = math.inf) -> None:
     """Refuse anything but a finite number in the half-open range [low, high)."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
-    if not (math.isfinite(value) and low <= value < high):
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # an integer beyond the largest float
+        finite = False
+    if not finite:
+        raise ValueError(f"{name} must be a finite number, got {value}")
+    if not low <= value < high:
         raise ValueError(f"{name} must be in [{low:g}, {high:g}), got {value}")
 
 

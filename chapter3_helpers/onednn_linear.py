@@ -11,6 +11,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers.torch_releases import cpu_name, is_exporting
+
 # From so many tokens and multiplications on, oneDNN was faster on an AMD EPYC, forward and
 # backward, up to 1600 -> 4800 numbers. It puts the whole weight into another order first, at
 # every call, so few tokens do not pay for that.
@@ -22,8 +24,9 @@ class OneDNNLinear(nn.Linear):
 
     A linear layer treats every token alike, as a convolution of one pixel treats every pixel. So
     the tokens are laid out as pictures one pixel wide, ``in_features`` deep, and convolved.
-    Fewer than 512 tokens, other devices, other dtypes and other CPUs take ``nn.Linear``'s own way,
-    and so does ``torch.export``. oneDNN needs room for a second copy of the weight meanwhile.
+    Fewer than 512 tokens, or than 10^8 multiplications, other devices, other dtypes and other CPUs
+    take ``nn.Linear``'s own way, and so do ``torch.export`` and a process in which oneDNN is
+    switched off. oneDNN needs room for a second copy of the weight meanwhile.
     Parameters, shapes and errors are those of ``nn.Linear``.
 
     Args:
@@ -57,7 +60,7 @@ class OneDNNLinear(nn.Linear):
     def _is_worthwhile(self, x: torch.Tensor) -> bool:
         fits = x.shape[-1] == self.in_features and x.dtype == self.weight.dtype == torch.float32
         large = x.shape[:-1].numel() >= TOKENS and x.numel() * self.out_features >= MULTIPLICATIONS
-        return x.is_cpu and fits and large
+        return x.is_cpu and fits and large and torch.backends.mkldnn.enabled
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -72,20 +75,3 @@ def onednn_is_faster() -> bool:
     """
     libraries = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()
     return libraries and "AMD" in cpu_name()
-
-
-def is_exporting() -> bool:
-    """Say whether ``torch.export`` is at work, whose graph must not depend on a size.
-
-    Taught in ``12_performance``.
-    """
-    return getattr(torch.compiler, "is_exporting", bool)()  # missing in older releases
-
-
-def cpu_name() -> str:
-    """Return what the CPU calls itself, or '' where PyTorch can't tell (before 2.11).
-
-    Taught in ``12_performance``.
-    """
-    capabilities = getattr(torch.cpu, "get_capabilities", dict)()
-    return capabilities.get("cpu_name", "")

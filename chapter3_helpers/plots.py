@@ -260,6 +260,9 @@ def _label_in_full(axis: Axis) -> None:
 def _matrix_and_hidden(weights: Any, hidden: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the matrix, and a boolean matrix of the cells that show no number."""
     matrix = to_array(weights)
+    if matrix.dtype.kind not in "biuf":
+        got = matrix.dtype if matrix.dtype.kind != "O" else type(weights).__name__
+        raise TypeError(f"weights must be an array of real numbers, got {got}")
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"weights must have shape (queries, keys), got {matrix.shape}")
     matrix = matrix.astype(float)
@@ -273,6 +276,8 @@ def _matrix_and_hidden(weights: Any, hidden: Any) -> tuple[np.ndarray, np.ndarra
 
 
 def _check_labels(name: str, labels: Sequence[str], expected: int) -> None:
+    if not hasattr(labels, "__len__"):
+        raise TypeError(f"{name} must be a sequence of labels, got {type(labels).__name__}")
     if len(labels) != expected:
         raise ValueError(f"{name} must hold {expected} labels, got {len(labels)}")
 

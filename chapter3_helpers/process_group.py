@@ -47,9 +47,9 @@ def run_processes(
         What the function returned, by rank.
 
     Raises:
-        TypeError, ValueError: ``num_processes`` is not an integer of at least 1, or ``timeout`` no
-            positive number.
-        RuntimeError: a process failed; the message says which and how.
+        TypeError, ValueError: ``num_processes`` is not an integer of at least 1, ``timeout`` no
+            positive number, or the function or an argument can't be passed on by pickle.
+        RuntimeError: a process failed, or ended without a result; the message says which and how.
         TimeoutError: not all had ended in time.
 
     Taught in ``13_tensor_parallel``.
@@ -58,7 +58,12 @@ def run_processes(
     check_positive(timeout=timeout)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        (folder / "task").write_bytes(pickle.dumps((function, arguments, timeout)))
+        try:
+            (folder / "task").write_bytes(pickle.dumps((function, arguments, timeout)))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise TypeError(
+                f"function must stand in a module, and arguments be picklable: {error}"
+            ) from error
         processes: list[subprocess.Popen] = []
         try:
             for rank in range(num_processes):
@@ -130,7 +135,11 @@ def _wait(processes: Sequence[subprocess.Popen], folder: Path, timeout: float) -
     deadline = time.monotonic() + timeout
     while True:
         codes = [process.poll() for process in processes]
-        failed = [rank for rank, code in enumerate(codes) if code not in (None, 0)]
+        failed = [
+            rank
+            for rank, code in enumerate(codes)
+            if code is not None and (code != 0 or not (folder / f"result{rank}").exists())
+        ]
         if failed:
             rank = min(failed, key=lambda rank: _failed_at(folder, rank))
             raise RuntimeError(
@@ -159,6 +168,7 @@ def _reason(folder: Path, rank: int, code: int) -> str:
         return f"stopped with {path.read_text('utf-8')}"
     printed = (folder / f"printed{rank}").read_text("utf-8", errors="replace").strip()
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+    how = how if code else "ended without a result"
     return f"{how}\n\n{printed}".rstrip()
 
 

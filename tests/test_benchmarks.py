@@ -22,7 +22,7 @@ from chapter3_helpers.benchmarks.variants import (
 )
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.onednn_linear import OneDNNLinear
-from chapter3_helpers.performance import Sizes
+from chapter3_helpers.performance import Sizes, peak_memory
 from tests.devices import DEVICES
 
 SMALL = Sizes(batch=2, tokens=5, width=21, heads=3)
@@ -167,6 +167,48 @@ def test_rows_hold_what_the_table_says(device):
     assert max(product) == pytest.approx(min(product))  # all against the same product
 
 
+SECONDS = {"x @ W": 0.001, "oneDNN": 0.0005, "wrapper": 0.003, "split": 0.004, "fused": 0.002}
+USEFUL = 37800  # with 2 * 15 scores a head: 26460 + 1260 + 1260 + 8820 operations
+
+
+@pytest.mark.parametrize("faster", ["x @ W", "oneDNN"])
+def test_rows_are_worked_out_from_the_seconds(monkeypatch, faster):
+    seconds = SECONDS | {faster: 0.00025}
+    measured = {}
+
+    def timed(calls, budget, description):
+        assert calls["x @ W"]().shape == (10, 63)  # one packed projection of all tokens
+        assert calls["oneDNN"]().shape == (2, 5, 63)
+        measured[description] = {name: peak_memory(call) for name, call in calls.items()}
+        return {name: [0.5 * s, s, 3 * s] for name, s in seconds.items()}  # its median is s
+
+    monkeypatch.setattr(measure, "in_turn", timed)
+    made = [variant for variant in make_variants(SMALL) if variant.name in seconds]
+    rows = measure_sizes(SMALL, flex=False, variants=made)
+    assert len(rows) == 6
+    product, onednn = 26460 / seconds["x @ W"], 26460 / seconds["oneDNN"]
+    for row in rows:
+        spent = seconds[row["variant"]]
+        useful = USEFUL * (3 if row["pass"] == "forward + backward" else 1)
+        assert row["median"] == spent
+        assert row["best"] == 0.5 * spent
+        assert row["speed"] == pytest.approx(0.004 / spent)
+        assert row["flops_per_second"] == pytest.approx(useful / spent)
+        assert row["limit"] == pytest.approx(useful / spent / product)
+        assert row["fastest_limit"] == pytest.approx(useful / spent / max(product, onednn))
+        assert row["memory"] == measured[f"{SMALL} {row['pass']}"][row["variant"]]
+
+
+def test_memory_does_not_depend_on_who_was_measured_before():
+    alone = measure_sizes(SMALL, seconds=0.01, flex=False, variants=make_variants(SMALL)[-1:])
+    made = make_variants(SMALL)
+    rows = measure_sizes(SMALL, seconds=0.01, flex=False, variants=made)
+    memory = {row["pass"]: row["memory"] for row in rows if row["variant"] == "torch+weights"}
+    assert memory == {row["pass"]: row["memory"] for row in alone}
+    for variant in made:
+        assert all(parameter.grad is None for parameter in variant.module.parameters())
+
+
 def test_what_would_fill_the_memory_is_left_out(monkeypatch):
     class Little:
         available = 1000
@@ -211,6 +253,14 @@ def test_generation_keeps_its_cache_in_place_and_its_numbers_right(device):
     assert not row["cache_moved"]
     assert row["cached"] > 0
     assert "cache moved: False" in generation_table([row])
+
+
+def test_seconds_of_one_token_are_not_those_of_all(monkeypatch):
+    monkeypatch.setattr(
+        measure, "in_turn", lambda *_: {"cached": [0.8, 0.4, 3.0], "recomputed": [0.5, 0.1, 0.3]}
+    )
+    (row,) = measure_generation((48,), new_tokens=8)
+    assert (row["cached"], row["recomputed"]) == pytest.approx((0.1, 0.3))
 
 
 def test_sizes_reach_from_six_tokens_to_8192():

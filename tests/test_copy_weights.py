@@ -453,3 +453,21 @@ def test_rotary_positions_must_agree():
     with pytest.raises(ValueError, match=r"theta=10000\.0 as source has, got .*theta=500\.0"):
         copy_weights(grouped(2, rotary=True), grouped(2, rotary=True, theta=500.0))
     copy_weights(grouped(2, rotary=True), grouped(2, rotary=True))
+    copy_weights(grouped(2, rotary=True, theta=10000), grouped(2, rotary=True, theta=10000.0))
+
+
+@pytest.mark.parametrize(
+    "compute", [nn.utils.parametrizations.weight_norm, nn.utils.parametrizations.orthogonal]
+)
+def test_a_target_that_computes_its_weights_is_refused(compute):
+    source = MultiHeadAttention(12, 12, 7, 0.0, 6)
+    target = MultiHeadAttention(12, 12, 7, 0.0, 6)
+    compute(target.W_value)
+    before = {name: value.clone() for name, value in target.state_dict().items()}
+    with pytest.raises(ValueError, match="target must keep its weights as parameters, got one"):
+        copy_weights(source, target)
+    for name, value in target.state_dict().items():
+        assert torch.equal(value, before[name])
+    copy_weights(target, source)  # as a source it will do
+    x = torch.rand(5, 12)
+    torch.testing.assert_close(source.eval()(x), target.eval()(x))

@@ -529,6 +529,28 @@ def test_compiles_without_a_new_graph_for_every_token():
     assert module.cached_tokens == 13
 
 
+def test_compiles_for_prompts_of_many_lengths():
+    module = make()
+    compiled = torch.compile(module, backend="eager", fullgraph=True)
+    for T in (5, 6, 7, 9):  # from the second on the length is a symbol
+        x = tokens(B, T)
+        torch.testing.assert_close(compiled(x), module(x), atol=1e-5, rtol=1e-5)
+
+
+def test_exports_for_whole_sequences_of_any_length():
+    module = make().requires_grad_(False)
+    lengths = ({1: torch.export.Dim("T", min=2, max=13)},)
+    exported = torch.export.export(module, (tokens(B, 5),), dynamic_shapes=lengths).module()
+    assert module.cached_keys is module.cached_values is None
+    for T in (2, 7, 13):
+        x = tokens(B, T)
+        torch.testing.assert_close(exported(x), module(x))
+    cached = module.cached_keys.clone()
+    with pytest.raises(ValueError, match=r"start_pos must be 0 for torch\.export, got 2"):
+        torch.export.export(module, (tokens(B, 5), 2))
+    assert torch.equal(module.cached_keys, cached)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

@@ -1,8 +1,10 @@
 """The transformer made by hand: golden values, a torch oracle, and every single weight."""
 
 import itertools
+import pickle
 import subprocess
 import sys
+from copy import deepcopy
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -263,6 +265,10 @@ def test_a_model_never_changes():
     model = replace(MODEL, W_key=source)
     source[:] = 7
     assert np.array_equal(model.W_key, MODEL.W_key)
+    for twin in (deepcopy(MODEL), pickle.loads(pickle.dumps(MODEL))):
+        for name, weights in twin.weights().items():
+            assert np.array_equal(weights, MODEL.weights()[name])
+            assert not weights.flags.writeable
 
 
 @pytest.mark.parametrize(("name", "place"), [("W_value", (5, 7)), ("c_proj_bias", (5,))])
@@ -331,7 +337,7 @@ BAD_CALLS = [
     (lambda: MODEL.with_weight("W_key", 3, 1.0), ValueError, "index must be a place in W_key"),
     (lambda: MODEL.with_weight("W_key", (0, 1.5), 1.0), ValueError, "index must be a place in"),
     (lambda: MODEL.with_weight("W_key", (0, 0), "1"), TypeError, "value must be a number, got '1'"),
-    (lambda: MODEL.with_weight("W_key", (0, 0), np.nan), ValueError, "value must be in"),
+    (lambda: MODEL.with_weight("W_key", (0, 0), np.nan), ValueError, "value must be a finite"),
     (
         lambda: MODEL.with_weight("W_key", (0, 0), 2e6),
         ValueError,
@@ -353,6 +359,12 @@ BAD_CALLS = [
         "W_value must hold numbers from .* got nan",
     ),
     (lambda: replace(MODEL, W_query="many"), TypeError, "W_query must be an array of numbers"),
+    (lambda: forward([0] * 6), ValueError, "ids must hold 1 to 5 tokens, got 6"),
+    (
+        lambda: forward([0], past=forward([0] * 5)),
+        ValueError,
+        "past must hold fewer than 5 tokens, got 5",
+    ),
 ]
 
 

@@ -56,6 +56,11 @@ class TestObjective:
             (torch.tensor([[3, 1], [1, 13]]), ValueError, r"must be in \[0, 13\), got 1 to 13"),
             (torch.tensor([13, 3]), ValueError, r"ids must be in \[0, 13\)"),
             (torch.tensor([3.0, 1.0]), ValueError, r"ids must be an integer tensor"),
+            (
+                torch.tensor([3, 1], dtype=torch.uint8),
+                ValueError,
+                r"ids must be an integer tensor \(int64 or int32\), got torch.uint8",
+            ),
         ],
     )
     def test_what_is_no_piece_of_text(self, ids, error, message):
@@ -151,7 +156,7 @@ class TestText:
             '\n\nclass C:\n    """Blue fish."""\n\n\nraise SystemExit("never imported")\n'
         )
         monkeypatch.syspath_prepend(tmp_path)
-        words = docstring_words(["made_up", "a_missing_module"])
+        words = docstring_words(["made_up", "a_missing_module", "a_missing.module"])
         assert sorted(words) == sorted(
             ["one", "fish", ".", "two", ",", "fish", ".", "blue", "fish", "."]
         )
@@ -160,6 +165,10 @@ class TestText:
         words = docstring_words(["heapq", "textwrap", "statistics"])
         assert len(words) > 3000
         assert words == docstring_words(["heapq", "textwrap", "statistics"])
+
+    def test_a_single_name_is_no_list_of_modules(self):
+        with pytest.raises(TypeError, match=r"modules must be a sequence of names, got .*'heapq'"):
+            docstring_words("heapq")
 
     def test_no_text_at_all(self):
         with pytest.raises(ValueError, match=r"at least one docstring, got a_missing_module"):

@@ -12,7 +12,8 @@ from torch.nn import functional
 from chapter3_helpers import onednn_linear
 from chapter3_helpers.copy_weights import copy_weights
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
-from chapter3_helpers.onednn_linear import OneDNNLinear, cpu_name, onednn_is_faster
+from chapter3_helpers.onednn_linear import OneDNNLinear, onednn_is_faster
+from chapter3_helpers.torch_releases import cpu_name
 
 D_IN, D_OUT = 6, 10
 

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from chapter3_helpers import performance
 from chapter3_helpers.benchmarks.variants import make_variants
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.performance import (
@@ -107,11 +108,32 @@ def test_errors_of_a_call_pass_through_and_the_error_stream_comes_back(capfd):
     assert capfd.readouterr().err == "still here\n"
 
 
-def test_limits_are_positive_and_a_call_takes_time():
-    flops_per_second, bytes_per_second = measure_limits(megabytes=1, width=64, rounds=2)
-    assert flops_per_second > 0
-    assert bytes_per_second > 0
-    assert best_time(lambda: sum(range(1000)), rounds=2) > 0
+@pytest.mark.parametrize(
+    ("seconds", "limits"),  # of a product, the same by oneDNN, a copy, an addition
+    [
+        ((2e-3, 1e-3, 0.5, 0.6), (1.048576e9, 5e6)),
+        ((1e-3, 2e-3, 0.4, 0.75), (1.048576e9, 5e6)),
+    ],
+)
+def test_limits_are_those_of_the_faster_ways(monkeypatch, seconds, limits):
+    """Of 128 x 64 by 64 x 64: 2 * 128 * 64 * 64 operations; and of arrays of a megabyte."""
+    left = list(seconds)
+
+    def timed(call, rounds, device="cpu"):
+        call()
+        return left.pop(0)
+
+    monkeypatch.setattr(performance, "best_time", timed)
+    assert measure_limits(megabytes=1, width=64, rounds=2) == pytest.approx(limits)
+    assert left == []
+
+
+def test_the_best_time_is_the_shortest_but_not_the_first(monkeypatch):
+    clock = iter([0.0, 1.0, 1.0, 14.0, 14.0, 16.0, 16.0, 23.0])  # 1 to warm up, then 13, 2, 7
+    monkeypatch.setattr(performance.time, "perf_counter", lambda: next(clock))
+    calls = []
+    assert best_time(lambda: calls.append(1), rounds=3) == 2.0
+    assert len(calls) == 4
 
 
 @pytest.mark.parametrize(

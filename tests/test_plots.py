@@ -192,6 +192,20 @@ def test_what_does_not_fit_is_refused(arguments, message):
         heatmap(*arguments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[1.0 + 5.0j]], ["a"]), "weights must be an array of real numbers, got complex128"),
+        (([["a"]], ["a"]), "weights must be an array of real numbers, got <U1"),
+        ((torch.nn.Linear(1, 1), ["a"]), "weights must be an array of real numbers, got Linear"),
+        (([[1.0]], None), "queries must be a sequence of labels, got NoneType"),
+    ],
+)
+def test_what_is_no_matrix_and_no_labels_is_refused(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        heatmap(*arguments)
+
+
 def test_hidden_and_heads_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match=r"hidden must have shape \(2, 3\), got \(2, 2\)"):
         heatmap(WEIGHTS, QUERIES, KEYS, hidden=causal_mask(2))

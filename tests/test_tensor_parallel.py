@@ -7,7 +7,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -55,6 +57,7 @@ def facts() -> dict:
     found["float64"] = compare(module, tokens(module, 5).double(), num_threads=1, repeats=1)
     module = make("multi-head").bfloat16()
     found["bfloat16"] = compare(module, tokens(module, 5).bfloat16(), num_threads=1, repeats=1)
+    found["a fault"] = differences_of_a_fault()
     found["generation"] = generation(mesh)
     found["without sharing x"] = all_reduces_without_sharing_x(mesh)
     found["head of the cut weights"] = cut_weights(mesh)
@@ -74,6 +77,25 @@ def facts() -> dict:
     found["listening"] = sorted(listening_addresses(psutil.Process()))
     found["environment"] = (rank, distributed.get_world_size(), distributed.get_backend())
     return found
+
+
+def differences_of_a_fault() -> dict[str, float]:
+    """What is compared, if process 1 has other values."""
+    right = parallel_run.parallelize
+
+    def wrong(module, mesh):
+        module = right(module, mesh)
+        if distributed.get_rank() == 1:
+            with torch.no_grad():
+                module.W_value.weight.to_local().add_(0.5)
+        return module
+
+    parallel_run.parallelize = wrong
+    module = make("multi-head").eval()
+    try:
+        return compare(module, tokens(module, 3, 5), num_threads=1, repeats=1).differences
+    finally:
+        parallel_run.parallelize = right
 
 
 def generation(mesh) -> tuple[float, tuple[int, ...]]:
@@ -169,6 +191,14 @@ def test_two_processes_equal_one_forward_and_backward(found, kind, tolerance):
     assert max(differences.values()) <= tolerance
 
 
+def test_a_fault_in_one_process_is_a_difference_in_all_that_depends_on_it(found):
+    differences = found[0]["a fault"]
+    untouched = {"gradient of W_value.weight", "gradient of out_proj.bias"}
+    for name, difference in differences.items():
+        assert difference <= 1e-5 if name in untouched else difference > 1e-2, name
+    assert found[1]["a fault"] == differences
+
+
 @pytest.mark.parametrize("kind", ["multi-head", "biased", "grouped"])
 def test_one_all_reduce_a_direction_of_the_size_that_the_formula_says(found, kind):
     report, module = found[0][kind], make(kind)
@@ -176,6 +206,16 @@ def test_one_all_reduce_a_direction_of_the_size_that_the_formula_says(found, kin
     assert report.message_bytes == (15 * module.d_out * 4, 15 * module.d_in * 4)
     padded = [-(-message // 8) * 8 for message in report.message_bytes]  # to two whole pieces
     assert list(report.sent_bytes) == padded  # in a ring of two everything is sent once
+
+
+def test_report_in_words(found):
+    report = replace(found[0]["grouped"], seconds={"1 process": 0.0025, "2 processes": 1.5})
+    lines = dict(re.split(r" {2,}", line) for line in str(report).splitlines())
+    assert lines["num_kv_heads by process"] == "0 to 0 | 1 to 1"
+    assert lines["time, 1 process"] == "2.50 ms"
+    assert lines["time, 2 processes"] == "1500.00 ms"
+    assert lines["difference, output"] == f"{report.differences['output']:.1e}"
+    assert lines["all-reduces, forward"] == "1, of 2,160 bytes in all"  # 15 tokens, 36 numbers
 
 
 def test_without_sharing_x_each_projection_would_need_its_own(found):
@@ -273,6 +313,19 @@ def test_a_process_that_dies_ends_the_run_and_leaves_none_behind(how, message):
     with pytest.raises(RuntimeError, match=message):
         run_processes(fail_in_process_one, 2, how, timeout=TIMEOUT)
     assert children() == []
+
+
+def test_a_process_that_ends_without_a_result_is_a_failure():
+    with pytest.raises(RuntimeError, match=r"^process \d of 2 ended without a result$"):
+        run_processes(os._exit, 2, 0, timeout=TIMEOUT)
+    assert children() == []
+
+
+def test_what_cannot_be_passed_on_is_refused_before_any_process_starts(monkeypatch):
+    monkeypatch.setattr(process_group, "_start", lambda *arguments: pytest.fail("it started"))
+    for function, argument in ((lambda x: x, 1), (print, threading.Lock())):
+        with pytest.raises(TypeError, match="function must stand in a module, and arguments be"):
+            run_processes(function, 2, argument)
 
 
 def test_a_run_that_takes_too_long_is_ended():

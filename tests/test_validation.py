@@ -1,5 +1,8 @@
 """What every attention module refuses, in one style of message."""
 
+import math
+
+import numpy as np
 import pytest
 import torch
 
@@ -68,11 +71,29 @@ def test_autocast_does_not_convert_float64(name):
         module(torch.rand(5, 6, dtype=torch.float64))
 
 
+@pytest.mark.parametrize("name", MODULES)
+def test_autocast_neither_converts_float64_weights_nor_moves_tokens(name):
+    module = MODULES[name]()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        with pytest.raises(ValueError, match=r"on meta, as the weights are, got .* on cpu"):
+            MODULES[name]().to("meta")(torch.rand(5, 6))
+        with pytest.raises(ValueError, match=r"x must be torch.float64 .* got torch.float32"):
+            module.double()(torch.rand(5, 6))
+
+
+def test_numpys_numbers_will_do_for_sizes_and_probabilities():
+    attention = CausalAttention(np.int64(3), np.int32(2), 6, np.float32(0.5))
+    assert attention(torch.rand(5, 3)).shape == (5, 2)
+
+
 def test_numbers_choices_and_squares():
     with pytest.raises(ValueError, match=r"p must be in \[0, 1\), got 1"):
         check_number("p", 1, 0, 1)
     with pytest.raises(ValueError, match="got nan"):
-        check_number("p", float("nan"))
+        check_number("p", float("nan"), 0, 1)
+    for endless in (math.inf, -math.inf, 10**400):
+        with pytest.raises(ValueError, match=r"p must be a finite number, got -?(inf|10000)"):
+            check_number("p", endless)
     with pytest.raises(TypeError, match=r"p must be a number, got '1' \(str\)"):
         check_number("p", "1")
     with pytest.raises(ValueError, match="way must be one of 'a', 'b', got 'c'"):

@@ -106,7 +106,10 @@ def _find_wrong(
 def in_turn(
     calls: Mapping[str, Callable[[], Any]], seconds: float, description: str = ""
 ) -> dict[str, list[float]]:
-    """Time every call once a round, until the time is up and at least three rounds are done."""
+    """Time every call in each round, until the time is up and at least three rounds are done.
+
+    Before it times a call, torch's ``Timer`` makes it twice more to warm up.
+    """
     threads = torch.get_num_threads()  # a Timer takes one thread if it is told nothing
     timers = {
         name: Timer("call()", globals={"call": call}, num_threads=threads)
@@ -126,10 +129,7 @@ def in_turn(
 
 def _repeats(timer: Timer) -> int:
     """Say how often to call what is timed, so that one entry lasts long enough to be read."""
-    shortest = timer.timeit(1).mean
-    if shortest < SHORTEST:  # the first call may have been slow; a long one need not be run again
-        shortest = min(timer.timeit(1).mean for _ in range(2))
-    return max(1, int(SHORTEST / max(shortest, 1e-7)))
+    return max(1, int(SHORTEST / max(timer.timeit(1).mean, 1e-7)))
 
 
 def measure_memory(lengths: Sequence[int], device: str = "cpu") -> list[dict[str, Any]]:
@@ -192,8 +192,8 @@ def _step(variant: Variant, x: torch.Tensor, backward: bool) -> Callable[[], Any
 
     def both() -> None:
         y = x.detach().requires_grad_()
-        variant.module.zero_grad(set_to_none=True)
         variant.call(y).sum().backward()
+        variant.module.zero_grad(set_to_none=True)  # left over, they would fill the memory
 
     return both if backward else forward
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.onednn_linear import cpu_name
 from chapter3_helpers.plots import described_figure, line_plot
+from chapter3_helpers.torch_releases import cpu_name
 
 
 def describe_machine(device: str) -> dict[str, Any]:
