@@ -1,7 +1,8 @@
 """The same linear layer on another library: matrix products as convolutions of one pixel.
 
 PyTorch takes its matrix products on a CPU from MKL, Intel's library, and its convolutions from
-oneDNN. On processors of AMD oneDNN was nearly twice as fast. Taught in ``12_performance``.
+oneDNN. On two processors of AMD oneDNN was as fast or faster: by up to a third on one, almost
+twice as fast on the other. Taught in ``12_performance``.
 """
 
 import functools
@@ -11,20 +12,20 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers.torch_releases import cpu_name, is_exporting
+from chapter3_helpers.torch_releases import cpu_capabilities, is_exporting
 
-# From so many tokens and multiplications on, oneDNN was faster on an AMD EPYC, forward and
-# backward, up to 1600 -> 4800 numbers. It puts the whole weight into another order first, at
-# every call, so few tokens do not pay for that.
-TOKENS, MULTIPLICATIONS = 512, 10**8
+# From so many tokens and multiplications on, oneDNN was as fast or faster on both, up to 1600 ->
+# 4800 numbers (with backward, at worst 0.92 times as fast, at that width on the slower one). It
+# puts the whole weight into another order first, at every call, so few tokens do not pay for that.
+TOKENS, MULTIPLICATIONS = 1024, 2 * 10**8
 
 
 class OneDNNLinear(nn.Linear):
-    """``nn.Linear``, faster for large inputs on the CPUs of AMD.
+    """``nn.Linear``, faster for large inputs on some CPUs of AMD.
 
     A linear layer treats every token alike, as a convolution of one pixel treats every pixel. So
     the tokens are laid out as pictures one pixel wide, ``in_features`` deep, and convolved.
-    Fewer than 512 tokens, or than 10^8 multiplications, other devices, other dtypes and other CPUs
+    Fewer than 1024 tokens or 2 * 10^8 multiplications, other devices, other dtypes and other CPUs
     take ``nn.Linear``'s own way, and so do ``torch.export`` and a process in which oneDNN is
     switched off. oneDNN needs room for a second copy of the weight meanwhile.
     Parameters, shapes and errors are those of ``nn.Linear``.
@@ -69,9 +70,12 @@ class OneDNNLinear(nn.Linear):
 
 @functools.cache
 def onednn_is_faster() -> bool:
-    """Say whether this CPU is one on which oneDNN's products were measured to be the faster ones.
+    """Say whether this CPU is like those on which oneDNN's products were measured to be faster.
+
+    They are made by AMD and have vectors of 512 bits (AVX-512).
 
     Taught in ``12_performance``.
     """
     libraries = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()
-    return libraries and "AMD" in cpu_name()
+    cpu = cpu_capabilities()
+    return libraries and "AMD" in cpu.get("cpu_name", "") and cpu.get("avx512_f", False)

@@ -3,6 +3,8 @@
 Used by ``onednn_linear``, ``grouped_query`` and ``benchmarks``.
 """
 
+from typing import Any
+
 import torch
 
 
@@ -11,7 +13,11 @@ def is_exporting() -> bool:
     return getattr(torch.compiler, "is_exporting", bool)()
 
 
+def cpu_capabilities() -> dict[str, Any]:
+    """Say what the CPU is called and can do, by name; {} where PyTorch can't (before 2.11)."""
+    return getattr(torch.cpu, "get_capabilities", dict)()
+
+
 def cpu_name() -> str:
-    """Return what the CPU calls itself, or '' where PyTorch can't tell (before 2.11)."""
-    capabilities = getattr(torch.cpu, "get_capabilities", dict)()
-    return capabilities.get("cpu_name", "")
+    """Return what the CPU calls itself, or '' where PyTorch can't tell."""
+    return cpu_capabilities().get("cpu_name", "")

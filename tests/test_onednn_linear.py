@@ -150,17 +150,19 @@ def test_small_inputs_and_other_processors_take_the_linear_layer(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "mkl", "onednn", "faster"),
+    ("cpu", "mkl", "onednn", "faster"),
     [
-        ("AMD EPYC 7763 64-Core Processor", True, True, True),
-        ("AMD EPYC 7763 64-Core Processor", False, True, False),
-        ("AMD EPYC 7763 64-Core Processor", True, False, False),
-        ("Intel(R) Xeon(R) Platinum 8480+", True, True, False),
-        ("", True, True, False),
+        ({"cpu_name": "AMD EPYC 9B14", "avx512_f": True}, True, True, True),
+        ({"cpu_name": "AMD EPYC 9B14", "avx512_f": True}, False, True, False),
+        ({"cpu_name": "AMD EPYC 9B14", "avx512_f": True}, True, False, False),
+        ({"cpu_name": "AMD EPYC 7763 64-Core Processor", "avx512_f": False}, True, True, False),
+        ({"cpu_name": "AMD EPYC 7763 64-Core Processor"}, True, True, False),
+        ({"cpu_name": "Intel(R) Xeon(R) Platinum 8480+", "avx512_f": True}, True, True, False),
+        ({}, True, True, False),
     ],
 )
-def test_only_where_it_was_measured_to_be_faster(monkeypatch, name, mkl, onednn, faster):
-    monkeypatch.setattr(onednn_linear, "cpu_name", lambda: name)
+def test_only_where_it_was_measured_to_be_faster(monkeypatch, cpu, mkl, onednn, faster):
+    monkeypatch.setattr(onednn_linear, "cpu_capabilities", lambda: cpu)
     backends = SimpleNamespace(
         mkl=SimpleNamespace(is_available=lambda: mkl),
         mkldnn=SimpleNamespace(is_available=lambda: onednn),
