@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,12 @@ from torch import nn
 
 from chapter3_helpers.benchmarks import __main__ as benchmark
 from chapter3_helpers.benchmarks import measure, variants
-from chapter3_helpers.benchmarks.measure import measure_generation, measure_memory, measure_sizes
+from chapter3_helpers.benchmarks.measure import (
+    in_turn,
+    measure_generation,
+    measure_memory,
+    measure_sizes,
+)
 from chapter3_helpers.benchmarks.report import generation_table, memory_table, table
 from chapter3_helpers.benchmarks.variants import (
     find_wrong,
@@ -261,6 +267,21 @@ def test_seconds_of_one_token_are_not_those_of_all(monkeypatch):
     )
     (row,) = measure_generation((48,), new_tokens=8)
     assert (row["cached"], row["recomputed"]) == pytest.approx((0.1, 0.3))
+
+
+def test_calls_are_timed_in_turn_and_none_is_wasted():
+    made = {"short": [], "long": []}
+    calls = {
+        "short": lambda: made["short"].append(time.perf_counter()),
+        "long": lambda: (made["long"].append(time.perf_counter()), time.sleep(measure.SHORTEST)),
+    }
+    times = in_turn(calls, seconds=0.0)
+    assert [len(entries) for entries in times.values()] == [3, 3]
+    assert len(made["long"]) == 1 + 3
+    assert min(times["long"]) >= measure.SHORTEST > max(times["short"]) > 0
+    rounds = [sum(before < long for before in made["short"]) for long in made["long"][1:]]
+    assert rounds[0] > 2
+    assert rounds[0] < rounds[1] < rounds[2]
 
 
 def test_sizes_reach_from_six_tokens_to_8192():

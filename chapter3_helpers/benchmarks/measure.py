@@ -6,12 +6,13 @@ Taught in ``12_performance``.
 
 import statistics
 import time
+import timeit
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import psutil
 import torch
-from torch.utils.benchmark import Timer
+from torch.utils.benchmark import timer as clock  # one that waits for a GPU before it is read
 from tqdm.auto import tqdm
 
 from chapter3_helpers.benchmarks.variants import (
@@ -108,28 +109,26 @@ def in_turn(
 ) -> dict[str, list[float]]:
     """Time every call in each round, until the time is up and at least three rounds are done.
 
-    Before it times a call, torch's ``Timer`` makes it twice more to warm up.
+    Torch's ``Timer`` would make two more calls for each that it times; here all warm up once.
     """
-    threads = torch.get_num_threads()  # a Timer takes one thread if it is told nothing
-    timers = {
-        name: Timer("call()", globals={"call": call}, num_threads=threads)
-        for name, call in calls.items()
-    }
+    timers = {name: timeit.Timer(call, timer=clock) for name, call in calls.items()}
     repeats = {name: _repeats(timer) for name, timer in timers.items()}
     times: dict[str, list[float]] = {name: [] for name in timers}
     end, rounds = time.perf_counter() + seconds, 0
     with tqdm(desc=description, unit="call", leave=False) as bar:
         while rounds < 3 or time.perf_counter() < end:
             for name, timer in timers.items():
-                times[name].append(timer.timeit(repeats[name]).mean)
+                times[name].append(timer.timeit(repeats[name]) / repeats[name])
                 bar.update()
             rounds += 1
     return times
 
 
-def _repeats(timer: Timer) -> int:
-    """Say how often to call what is timed, so that one entry lasts long enough to be read."""
-    return max(1, int(SHORTEST / max(timer.timeit(1).mean, 1e-7)))
+def _repeats(timer: timeit.Timer) -> int:
+    """Warm up, and say how often to call so that one entry lasts long enough to be read."""
+    if timer.timeit(1) >= SHORTEST:
+        return 1
+    return max(1, int(SHORTEST / max(timer.timeit(1), 1e-7)))
 
 
 def measure_memory(lengths: Sequence[int], device: str = "cpu") -> list[dict[str, Any]]:
