@@ -30,10 +30,10 @@ def check_number(name: str, value: float, low: float = -math.inf, high: float = 
         finite = math.isfinite(value)
     except OverflowError:  # an integer beyond the largest float
         finite = False
-    if not finite:
-        raise ValueError(f"{name} must be a finite number, got {value}")
-    if not low <= value < high:
-        raise ValueError(f"{name} must be in [{low:g}, {high:g}), got {value}")
+    if not (finite and low <= value < high):
+        unbounded = (low, high) == (-math.inf, math.inf)
+        expected = "a finite number" if unbounded else f"in [{low:g}, {high:g})"
+        raise ValueError(f"{name} must be {expected}, got {value}")
 
 
 def check_positive(**numbers: float) -> None:

@@ -120,7 +120,9 @@ def check_ids(
     if value.dim() not in dims or value.numel() == 0:
         raise ValueError(f"{name} must have shape {form}, not empty, got {tuple(value.shape)}")
     if value.dtype not in (torch.int64, torch.int32):
-        raise ValueError(f"{name} must be an integer tensor (int64 or int32), got {value.dtype}")
+        raise ValueError(
+            f"{name} must be an integer tensor, got {value.dtype} (int64 and int32 will do)"
+        )
     if context_length is not None and value.shape[-1] > context_length:
         raise ValueError(
             f"{name} must hold at most context_length={context_length} tokens, "

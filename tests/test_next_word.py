@@ -59,7 +59,7 @@ class TestObjective:
             (
                 torch.tensor([3, 1], dtype=torch.uint8),
                 ValueError,
-                r"ids must be an integer tensor \(int64 or int32\), got torch.uint8",
+                r"ids must be an integer tensor, got torch.uint8 \(int64 and int32 will do\)",
             ),
         ],
     )
