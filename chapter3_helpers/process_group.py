@@ -167,8 +167,10 @@ def _reason(folder: Path, rank: int, code: int) -> str:
     if path.exists():
         return f"stopped with {path.read_text('utf-8')}"
     printed = (folder / f"printed{rank}").read_text("utf-8", errors="replace").strip()
-    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-    how = how if code else "ended without a result"
+    if code < 0:
+        how = f"was ended by {signal.Signals(-code).name}"
+    else:
+        how = f"ended with status {code}" if code else "ended without a result"
     return f"{how}\n\n{printed}".rstrip()
 
 

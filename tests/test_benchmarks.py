@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import pytest
@@ -269,19 +268,18 @@ def test_seconds_of_one_token_are_not_those_of_all(monkeypatch):
     assert (row["cached"], row["recomputed"]) == pytest.approx((0.1, 0.3))
 
 
-def test_calls_are_timed_in_turn_and_none_is_wasted():
-    made = {"short": [], "long": []}
-    calls = {
-        "short": lambda: made["short"].append(time.perf_counter()),
-        "long": lambda: (made["long"].append(time.perf_counter()), time.sleep(measure.SHORTEST)),
-    }
-    times = in_turn(calls, seconds=0.0)
-    assert [len(entries) for entries in times.values()] == [3, 3]
-    assert len(made["long"]) == 1 + 3
-    assert min(times["long"]) >= measure.SHORTEST > max(times["short"]) > 0
-    rounds = [sum(before < long for before in made["short"]) for long in made["long"][1:]]
-    assert rounds[0] > 2
-    assert rounds[0] < rounds[1] < rounds[2]
+def test_calls_are_timed_in_turn_and_none_is_wasted(monkeypatch):
+    now, made = [0.0], []
+
+    def call(name, seconds):
+        made.append(name)
+        now[0] += seconds
+
+    monkeypatch.setattr(measure, "clock", lambda: now[0])
+    monkeypatch.setattr(measure, "SHORTEST", 0.5)
+    calls = {"short": lambda: call("short", 0.125), "long": lambda: call("long", 1.0)}
+    assert in_turn(calls, seconds=0.0) == {"short": [0.125] * 3, "long": [1.0] * 3}
+    assert made == ["short", "short", "long"] + 3 * (4 * ["short"] + ["long"])
 
 
 def test_sizes_reach_from_six_tokens_to_8192():
