@@ -1,4 +1,20 @@
 """Attention mechanisms written out to be read: the companion of the notebooks.
 
-Every notebook has a module of the same name; importing the package itself costs nothing.
+The lessons lie here, one a notebook, in the order in which they build on one another:
+
+    recurrent  dot_products  softmax  trainable_qkv  masking  dropout  causal_attention
+    multihead_wrapper  fused_multihead  positions  transformer_block  handmade_transformer
+    grouped_query  performance  tensor_parallel/
+
+What notebooks share: sentence, plots, show_source, copy_weights.
+What supports them:
+
+    training/    toy tasks and languages, next-word prediction, training loops with a progress bar
+    benchmarks/  every implementation of attention, timed
+    exercises/   what checks a reader's answers, one file a notebook
+    explorers/   sliders and the panels that follow them, one file a notebook
+    _checks/     refusals of bad arguments
+    _figures/    figures that carry words, tick labels in any script, colours
+
+Importing the package itself costs nothing.
 """

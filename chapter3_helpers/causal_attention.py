@@ -6,9 +6,10 @@ Source: section 3.5.3. Taught in ``05_dropout``.
 import torch
 from torch import nn
 
+from chapter3_helpers._checks.numbers import check_dropout, check_flag, check_sizes
+from chapter3_helpers._checks.tensors import check_input
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.validation import check_dropout, check_flag, check_input, check_sizes
 
 
 class CausalAttention(nn.Module):

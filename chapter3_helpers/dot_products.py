@@ -5,8 +5,8 @@ Source: sections 3.3.1 and 3.3.2. Taught in ``01_dot_products``.
 
 import torch
 
+from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.validation import check_tensor
 
 
 def attention_scores_loop(x: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,7 @@ import math
 import numpy as np
 import torch
 
-from chapter3_helpers.validation import check_choice, check_dropout, check_size, check_sizes
+from chapter3_helpers._checks.numbers import check_choice, check_dropout, check_size, check_sizes
 
 GENERATORS = ("native", "mkl")
 

@@ -7,17 +7,11 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._checks.numbers import check_dropout, check_flag, check_heads, check_sizes
+from chapter3_helpers._checks.tensors import check_input, check_tensor
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.onednn_linear import OneDNNLinear
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.validation import (
-    check_dropout,
-    check_flag,
-    check_heads,
-    check_input,
-    check_sizes,
-    check_tensor,
-)
 
 
 def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:

@@ -11,18 +11,13 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._checks.numbers import check_flag, check_size, check_sizes
+from chapter3_helpers._checks.tensors import check_input, check_tensor
 from chapter3_helpers.fused_multihead import join_heads, split_heads
 from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.positions import apply_rotary, rotary_frequencies
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.torch_releases import is_exporting
-from chapter3_helpers.validation import (
-    check_flag,
-    check_input,
-    check_size,
-    check_sizes,
-    check_tensor,
-)
 
 
 def repeat_kv(x: torch.Tensor, n: int) -> torch.Tensor:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from chapter3_helpers.number_checks import check_choice, check_number, check_size
+from chapter3_helpers._checks.numbers import check_choice, check_number, check_size
 
 ALPHABET = "ab"  # the id of a token is its place here
 LARGE = 1024.0

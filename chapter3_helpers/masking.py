@@ -9,7 +9,8 @@ Source: section 3.5.1. Taught in ``04_masking``.
 
 import torch
 
-from chapter3_helpers.validation import check_size, check_square
+from chapter3_helpers._checks.numbers import check_size
+from chapter3_helpers._checks.tensors import check_square
 
 
 def causal_mask(T: int, device: torch.device | str | None = None) -> torch.Tensor:

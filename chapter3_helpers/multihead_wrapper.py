@@ -6,8 +6,8 @@ Source: section 3.6.1. Taught in ``06_multihead_wrapper``.
 import torch
 from torch import nn
 
+from chapter3_helpers._checks.numbers import check_sizes
 from chapter3_helpers.causal_attention import CausalAttention
-from chapter3_helpers.validation import check_sizes
 
 
 class MultiHeadAttentionWrapper(nn.Module):

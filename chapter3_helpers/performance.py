@@ -14,14 +14,14 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.onednn_linear import OneDNNLinear
-from chapter3_helpers.validation import (
+from chapter3_helpers._checks.numbers import (
     check_choice,
     check_heads,
     check_number,
     check_positive,
     check_sizes,
 )
+from chapter3_helpers.onednn_linear import OneDNNLinear
 
 VARIANTS = ("wrapper", "split", "packed", "fused")
 # How often the scores (B, H, T, T) cross the memory bus on their way to weights when every step is

@@ -19,19 +19,16 @@ from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-from chapter3_helpers.described import (
-    KEY_LABEL,
-    QUERY_LABEL,
-    SIGNED_MAP,
-    WEIGHT_MAP,
+from chapter3_helpers._checks.numbers import check_sizes
+from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL, SIGNED_MAP, WEIGHT_MAP
+from chapter3_helpers._figures.described import (
     DescribedFigure,
     add_axes,
     described_figure,
     own_axes,
-    to_array,
 )
-from chapter3_helpers.labels import LONGEST_LABEL, label_ticks, title_words
-from chapter3_helpers.number_checks import check_sizes
+from chapter3_helpers._figures.labels import LONGEST_LABEL, label_ticks, title_words
 
 __all__ = [
     "KEY_LABEL",

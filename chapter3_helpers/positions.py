@@ -11,15 +11,9 @@ Taught in ``08_positions``.
 import torch
 from torch import nn
 
+from chapter3_helpers._checks.numbers import check_flag, check_positive, check_size, check_sizes
+from chapter3_helpers._checks.tensors import check_dtype, check_tensor
 from chapter3_helpers.masking import mask_scores
-from chapter3_helpers.validation import (
-    check_dtype,
-    check_flag,
-    check_positive,
-    check_size,
-    check_sizes,
-    check_tensor,
-)
 
 
 class LearnedPositions(nn.Module):

@@ -11,15 +11,15 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers.toy_language import (
+from chapter3_helpers._checks.numbers import check_flag, check_size, check_sizes
+from chapter3_helpers.training.progress import device_of, rise_and_fall, training_progress
+from chapter3_helpers.training.toy_language import (
     ALPHABET,
     check_letters,
     random_words,
     tokenize,
     translation,
 )
-from chapter3_helpers.training_progress import device_of, rise_and_fall, training_progress
-from chapter3_helpers.validation import check_flag, check_size, check_sizes
 
 TRAINED_LENGTHS = (4, 10)  # the shortest and the longest word of the training
 BATCH_SIZE = 32

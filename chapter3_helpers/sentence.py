@@ -8,7 +8,7 @@ import unicodedata
 
 import torch
 
-from chapter3_helpers.validation import check_size, check_sizes
+from chapter3_helpers._checks.numbers import check_size, check_sizes
 
 TOKENS: tuple[str, ...] = ("Your", "journey", "starts", "with", "one", "step")
 

@@ -5,7 +5,7 @@ Source: sections 3.3.1 and 3.3.2. Taught in ``02_softmax``.
 
 import torch
 
-from chapter3_helpers.validation import check_size
+from chapter3_helpers._checks.numbers import check_size
 
 
 def softmax_naive(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:

@@ -6,8 +6,9 @@ Source: section 3.4. Taught in ``03_trainable_qkv``.
 import torch
 from torch import nn
 
+from chapter3_helpers._checks.numbers import check_flag, check_sizes
+from chapter3_helpers._checks.tensors import check_input
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.validation import check_flag, check_input, check_sizes
 
 
 class SelfAttention_v1(nn.Module):

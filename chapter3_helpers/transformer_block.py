@@ -9,16 +9,10 @@ Source: lecture notes on self-attention, section 3. Taught in ``09_transformer_b
 import torch
 from torch import nn
 
+from chapter3_helpers._checks.numbers import check_flag, check_sizes
+from chapter3_helpers._checks.tensors import check_dtype, check_ids, check_square, check_tensor
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.positions import LearnedPositions
-from chapter3_helpers.validation import (
-    check_dtype,
-    check_flag,
-    check_ids,
-    check_sizes,
-    check_square,
-    check_tensor,
-)
 
 
 def collapse_two_layers(

@@ -6,7 +6,7 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from chapter3_helpers.labels import font_families, printable
+from chapter3_helpers._figures.labels import font_families, printable
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.plots import (
     KEY_LABEL,

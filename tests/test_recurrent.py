@@ -14,7 +14,7 @@ from chapter3_helpers.recurrent import (
     train,
     translate,
 )
-from chapter3_helpers.toy_language import (
+from chapter3_helpers.training.toy_language import (
     ALPHABET,
     check_letters,
     random_words,

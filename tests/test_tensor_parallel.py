@@ -17,12 +17,18 @@ import pytest
 import torch
 from torch import distributed, nn
 
-from chapter3_helpers import parallel_run, process_group
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.grouped_query import GroupedQueryAttention
-from chapter3_helpers.parallel_run import compare, run
-from chapter3_helpers.process_group import run_processes
-from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process, parallelize
+from chapter3_helpers.tensor_parallel import __main__ as command
+from chapter3_helpers.tensor_parallel import (
+    comparison,
+    exchanged_bytes,
+    heads_by_process,
+    parallelize,
+    processes,
+)
+from chapter3_helpers.tensor_parallel.comparison import compare, run
+from chapter3_helpers.tensor_parallel.processes import run_processes
 from tests.listening import listening_addresses
 
 ROOT = Path(__file__).parents[1]
@@ -81,7 +87,7 @@ def facts() -> dict:
 
 def differences_of_a_fault() -> dict[str, float]:
     """What is compared, if process 1 has other values."""
-    right = parallel_run.parallelize
+    right = comparison.parallelize
 
     def wrong(module, mesh):
         module = right(module, mesh)
@@ -90,12 +96,12 @@ def differences_of_a_fault() -> dict[str, float]:
                 module.W_value.weight.to_local().add_(0.5)
         return module
 
-    parallel_run.parallelize = wrong
+    comparison.parallelize = wrong
     module = make("multi-head").eval()
     try:
         return compare(module, tokens(module, 3, 5), num_threads=1, repeats=1).differences
     finally:
-        parallel_run.parallelize = right
+        comparison.parallelize = right
 
 
 def generation(mesh) -> tuple[float, tuple[int, ...]]:
@@ -291,7 +297,7 @@ def test_the_processes_are_handed_weights_and_no_cache(monkeypatch):
     """It has room for the whole context, though only five tokens were tried."""
     handed: list = []
     monkeypatch.setattr(
-        parallel_run, "run_processes", lambda *arguments, **_: [handed.extend(arguments)]
+        comparison, "run_processes", lambda *arguments, **_: [handed.extend(arguments)]
     )
     module = make("grouped").requires_grad_(False)
     x = tokens(module, 3, 5)
@@ -322,7 +328,7 @@ def test_a_process_that_ends_without_a_result_is_a_failure():
 
 
 def test_what_cannot_be_passed_on_is_refused_before_any_process_starts(monkeypatch):
-    monkeypatch.setattr(process_group, "_start", lambda *arguments: pytest.fail("it started"))
+    monkeypatch.setattr(processes, "_start", lambda *arguments: pytest.fail("it started"))
     for function, argument in ((lambda x: x, 1), (print, threading.Lock())):
         with pytest.raises(TypeError, match="function must stand in a module, and arguments be"):
             run_processes(function, 2, argument)
@@ -337,7 +343,7 @@ def test_a_run_that_takes_too_long_is_ended():
 
 def test_processes_end_with_the_one_that_started_them():
     code = (
-        "from chapter3_helpers.process_group import run_processes\n"
+        "from chapter3_helpers.tensor_parallel.processes import run_processes\n"
         "from tests.test_tensor_parallel import sleep\n"
         "run_processes(sleep, 2)\n"
     )
@@ -420,7 +426,7 @@ def test_torchrun_prints_the_differences_and_can_be_kept_on_loopback():
     ],
 )
 def test_bad_input_is_refused_before_any_process_starts(monkeypatch, change, error, message):
-    monkeypatch.setattr(process_group.subprocess, "Popen", lambda *a, **k: pytest.fail("started"))
+    monkeypatch.setattr(processes.subprocess, "Popen", lambda *a, **k: pytest.fail("started"))
     arguments = {"module": make("multi-head"), "x": torch.zeros(5, 7), "num_processes": 2} | change
     with pytest.raises(error, match=message):
         run(**arguments)
@@ -429,9 +435,9 @@ def test_bad_input_is_refused_before_any_process_starts(monkeypatch, change, err
 def test_torchrun_with_too_many_processes_is_refused_before_they_meet(monkeypatch):
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "5")
-    monkeypatch.setattr(parallel_run, "join_group", lambda *a: pytest.fail("joined"))
+    monkeypatch.setattr(command, "join_group", lambda *a: pytest.fail("joined"))
     with pytest.raises(ValueError, match="got num_heads=12 and num_processes=5"):
-        parallel_run.main()
+        command.main()
 
 
 def test_heads_by_process_covers_every_head_once():

@@ -12,41 +12,43 @@ file                what it holds
 the other files     one focused explorer a notebook, in the file of that notebook's topic
 ==================  ==================================================================
 
-Every explorer is a function of that name plus ``_explorer``, and is imported from here; it loads
-nothing but what it needs. What an explorer shows is a plain function of its settings, which is
+Every explorer is a function of that name plus ``_explorer``, and is imported from here.
+What an explorer shows is a plain function of its settings, which is
 what the tests and the "Python" button rely on.
 """
 
-import importlib
-from typing import Any
+from chapter3_helpers.explorers.attention import attention_explorer
+from chapter3_helpers.explorers.dot_products import dot_products_explorer
+from chapter3_helpers.explorers.dropout import dropout_explorer
+from chapter3_helpers.explorers.fused_multihead import fused_multihead_explorer
+from chapter3_helpers.explorers.grouped_query import grouped_query_explorer
+from chapter3_helpers.explorers.handmade_transformer import handmade_transformer_explorer
+from chapter3_helpers.explorers.mask_constants import mask_constants_explorer
+from chapter3_helpers.explorers.masking import masking_explorer
+from chapter3_helpers.explorers.multihead_wrapper import multihead_wrapper_explorer
+from chapter3_helpers.explorers.performance import performance_explorer
+from chapter3_helpers.explorers.positions import positions_explorer
+from chapter3_helpers.explorers.recurrent import recurrent_explorer
+from chapter3_helpers.explorers.softmax import softmax_explorer
+from chapter3_helpers.explorers.tensor_parallel import tensor_parallel_explorer
+from chapter3_helpers.explorers.trainable_qkv import trainable_qkv_explorer
+from chapter3_helpers.explorers.transformer_block import transformer_block_explorer
 
-TOPICS = (
-    "attention",
-    "recurrent",
-    "dot_products",
-    "softmax",
-    "trainable_qkv",
-    "masking",
-    "dropout",
-    "multihead_wrapper",
-    "fused_multihead",
-    "positions",
-    "mask_constants",
-    "transformer_block",
-    "handmade_transformer",
-    "grouped_query",
-    "performance",
-    "tensor_parallel",
-)
-__all__ = [f"{topic}_explorer" for topic in TOPICS]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    topic = name.removesuffix("_explorer")
-    return getattr(importlib.import_module(f"{__name__}.{topic}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__all__ = [
+    "attention_explorer",
+    "dot_products_explorer",
+    "dropout_explorer",
+    "fused_multihead_explorer",
+    "grouped_query_explorer",
+    "handmade_transformer_explorer",
+    "mask_constants_explorer",
+    "masking_explorer",
+    "multihead_wrapper_explorer",
+    "performance_explorer",
+    "positions_explorer",
+    "recurrent_explorer",
+    "softmax_explorer",
+    "tensor_parallel_explorer",
+    "trainable_qkv_explorer",
+    "transformer_block_explorer",
+]

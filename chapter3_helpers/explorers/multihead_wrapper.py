@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.described import KEY_LABEL
+from chapter3_helpers._figures.colours import KEY_LABEL
 from chapter3_helpers.explorers.inputs import (
     SENTENCE,
     read_sentence,

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers.described import KEY_LABEL, QUERY_LABEL, to_array
+from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL
 from chapter3_helpers.explorers.style import colour_classes
 
 LINE_COLOURS = ("#2a7fba", "#d9622b", "#3a9b5c", "#9467bd")  # legible on light and dark

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.described import KEY_LABEL
+from chapter3_helpers._figures.colours import KEY_LABEL
 from chapter3_helpers.explorers.inputs import read_tokens, seeded, swap_pickers
 from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import (

@@ -12,7 +12,7 @@ from chapter3_helpers.explorers.inputs import seeded
 from chapter3_helpers.explorers.panels import Bars, Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Slider, Steps, Words
 from chapter3_helpers.recurrent import EncoderDecoder
-from chapter3_helpers.toy_language import ALPHABET, tokenize
+from chapter3_helpers.training.toy_language import ALPHABET, tokenize
 
 FORWARDS, BACKWARDS, BOTH = "forwards", "backwards", "both ways"
 LONGEST = 24
@@ -148,7 +148,7 @@ def recurrent_code(settings: Settings) -> str:
         [
             "import torch",
             "from chapter3_helpers.recurrent import EncoderDecoder",
-            "from chapter3_helpers.toy_language import tokenize",
+            "from chapter3_helpers.training.toy_language import tokenize",
             "",
             f"torch.manual_seed({settings['seed']})",
             f"model = EncoderDecoder({d}).requires_grad_(False)",

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 
-from chapter3_helpers.described import SIGNED_MAP, WEIGHT_MAP, to_array
+from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.colours import SIGNED_MAP, WEIGHT_MAP
 
 LEVELS = 100  # colours a scale is divided into
 _WEIGHTS = np.array([f"w{level}" for level in range(LEVELS + 1)])

@@ -14,7 +14,7 @@ from chapter3_helpers.explorers.recurrent import (
     recurrent_state,
 )
 from chapter3_helpers.recurrent import EncoderDecoder
-from chapter3_helpers.toy_language import tokenize
+from chapter3_helpers.training.toy_language import tokenize
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
 

@@ -23,9 +23,9 @@ from typing import Any, NoReturn
 import torch
 from torch import distributed
 
-from chapter3_helpers.validation import check_positive, check_size
+from chapter3_helpers._checks.numbers import check_positive, check_size
 
-START = "from chapter3_helpers.process_group import _work; _work()"
+START = "from chapter3_helpers.tensor_parallel.processes import _work; _work()"
 
 
 def run_processes(

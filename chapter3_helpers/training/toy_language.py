@@ -10,7 +10,8 @@ import string
 
 import torch
 
-from chapter3_helpers.validation import check_ids, check_size, check_sizes
+from chapter3_helpers._checks.numbers import check_size, check_sizes
+from chapter3_helpers._checks.tensors import check_ids
 
 ALPHABET = string.ascii_lowercase
 

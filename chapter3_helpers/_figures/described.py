@@ -12,11 +12,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-QUERY_LABEL = "query (attending)"
-KEY_LABEL = "key (attended to)"
-WEIGHT_MAP = "viridis"  # safe for colour-blind readers
-SIGNED_MAP = "RdBu_r"  # for scores: white at zero
-
 
 class DescribedFigure(Figure):
     """A matplotlib figure that a notebook shows as a PNG beside its description in words."""
@@ -81,15 +76,3 @@ def add_axes(figure: Figure, rows: int, columns: int, index: int) -> DescribedAx
 def own_axes(size: tuple[float, float]) -> DescribedAxes:
     """Make a figure of one panel; unlike pyplot's, nothing has to close it."""
     return add_axes(DescribedFigure(figsize=size, layout="constrained"), 1, 1, 1)
-
-
-def to_array(values: Any) -> np.ndarray:
-    """Turn an array, a list or a tensor (with or without gradient, on any device) into NumPy.
-
-    bfloat16, which NumPy lacks, becomes float32. Torch itself is never imported here.
-    """
-    if hasattr(values, "detach"):  # a torch tensor
-        values = values.detach().cpu()
-        values = values.float() if "bfloat16" in str(values.dtype) else values
-        return values.numpy()
-    return np.asarray(values)

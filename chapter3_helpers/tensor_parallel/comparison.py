@@ -4,7 +4,6 @@ Taught in ``13_tensor_parallel``.
 """
 
 import copy
-import os
 import statistics
 import time
 from contextlib import nullcontext
@@ -14,16 +13,16 @@ from typing import Any
 import torch
 from torch import distributed
 
-from chapter3_helpers.fused_multihead import MultiHeadAttention
+from chapter3_helpers._checks.numbers import check_size
+from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.grouped_query import GroupedQueryAttention
-from chapter3_helpers.process_group import join_group, leave_group, run_processes
 from chapter3_helpers.tensor_parallel import (
     Attention,
     check_shares,
     exchanged_bytes,
     parallelize,
 )
-from chapter3_helpers.validation import check_size, check_tensor
+from chapter3_helpers.tensor_parallel.processes import run_processes
 
 
 @dataclass(frozen=True)
@@ -212,26 +211,3 @@ def _step(module: Attention, x: torch.Tensor, gradient: torch.Tensor) -> None:
     output = module(x)
     output.backward(gradient)
     (output.detach().sum() + x.grad.sum()).item()  # waits for both exchanges, and for a GPU
-
-
-def main() -> None:
-    """Print the report for both kinds of attention, under ``torchrun`` or with two processes."""
-    torch.manual_seed(123)
-    x = torch.randn(128, 768)
-    modules = (
-        MultiHeadAttention(768, 768, context_length=128, dropout=0.0, num_heads=12),
-        GroupedQueryAttention(768, num_heads=12, num_kv_heads=4, max_seq_len=128),
-    )
-    if "RANK" not in os.environ:
-        for module in modules:
-            print(f"{type(module).__name__}\n{run(module, x)}\n")
-        return
-    rank, n = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    for module in modules:
-        check_shares(module, n)
-    join_group(rank, n)
-    for module in modules:
-        report = compare(module, x, num_threads=os.cpu_count() or 1)
-        if rank == 0:
-            print(f"{type(module).__name__}\n{report}\n")
-    leave_group()

@@ -1,6 +1,6 @@
 """How do heads spread over devices? Each holds some of them, and one sum joins what they found.
 
-``parallel_run.run`` starts the processes for a notebook or a script. From a shell::
+``comparison.run`` starts the processes for a notebook or a script. From a shell::
 
     python -m chapter3_helpers.tensor_parallel                        # starts two by itself
     torchrun --nproc-per-node 2 -m chapter3_helpers.tensor_parallel   # any number
@@ -19,9 +19,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from chapter3_helpers._checks.numbers import check_sizes
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.grouped_query import GroupedQueryAttention
-from chapter3_helpers.validation import check_sizes
 
 Attention = MultiHeadAttention | GroupedQueryAttention
 
@@ -158,9 +158,3 @@ def check_shares(module: Attention, num_processes: int) -> dict[str, list[range]
         raise ValueError("module must hold all its heads, got one that is parallel already")
     names = [name for name in ("num_heads", "num_kv_heads") if hasattr(module, name)]
     return {name: heads_by_process(getattr(module, name), num_processes, name) for name in names}
-
-
-if __name__ == "__main__":
-    from chapter3_helpers.parallel_run import main
-
-    main()

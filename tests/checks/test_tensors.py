@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from chapter3_helpers._checks.numbers import check_choice, check_number
+from chapter3_helpers._checks.tensors import check_square
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
-from chapter3_helpers.validation import check_choice, check_number, check_square
 
 MODULES = {
     "v1": lambda: SelfAttention_v1(6, 10),

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers.next_word import docstring_words, next_token_losses, train
+from chapter3_helpers.training.next_word import docstring_words, next_token_losses, train
 from chapter3_helpers.transformer_block import MinimalTransformerBlock
 
 VOCAB, CONTEXT, B, T = 13, 11, 3, 5

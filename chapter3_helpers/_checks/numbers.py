@@ -1,7 +1,4 @@
-"""Checks of sizes, numbers, flags and choices: the part of ``validation`` that needs no torch.
-
-``validation`` passes all of these names on; only what must run without torch imports from here.
-"""
+"""Refuse bad sizes, numbers, flags and choices, without needing torch."""
 
 import math
 from collections.abc import Sequence

@@ -13,9 +13,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._checks.numbers import check_flag, check_size, check_sizes
+from chapter3_helpers._checks.tensors import check_ids
 from chapter3_helpers.sentence import split_tokens
-from chapter3_helpers.training_progress import device_of, rise_and_fall, training_progress
-from chapter3_helpers.validation import check_flag, check_ids, check_size, check_sizes
+from chapter3_helpers.training.progress import device_of, rise_and_fall, training_progress
 
 BATCH_SIZE = 32
 LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end

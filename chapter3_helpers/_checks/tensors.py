@@ -1,4 +1,4 @@
-"""Checks of arguments: one style of message for the whole package.
+"""Refuse bad tensors, in one style of message for the whole package.
 
 Every message names the argument, says what was expected, and shows what came:
 ``num_heads must be at least 1, got 0``. A value of the wrong type raises ``TypeError``,
@@ -6,33 +6,6 @@ anything else ``ValueError``.
 """
 
 import torch
-
-from chapter3_helpers.number_checks import (
-    check_choice,
-    check_dropout,
-    check_flag,
-    check_heads,
-    check_number,
-    check_positive,
-    check_size,
-    check_sizes,
-)
-
-__all__ = [
-    "check_choice",
-    "check_dropout",
-    "check_dtype",
-    "check_flag",
-    "check_heads",
-    "check_ids",
-    "check_input",
-    "check_number",
-    "check_positive",
-    "check_size",
-    "check_sizes",
-    "check_square",
-    "check_tensor",
-]
 
 
 def check_tensor(

@@ -1,0 +1,1 @@
+"""Refusals of bad arguments: ``numbers`` (no torch needed) and ``tensors``."""

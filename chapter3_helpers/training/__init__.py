@@ -1,0 +1,6 @@
+"""What is learned in the notebooks, and how.
+
+``toy_language``  words to be translated backwards, for ``00_why_attention``
+``next_word``     the next word of a text, for ``09_transformer_block``
+``progress``      what the training loops share: a bar with the loss, a schedule
+"""
