@@ -10,7 +10,6 @@ from torch.nn import functional
 from chapter3_helpers._checks.numbers import check_dropout, check_flag, check_heads, check_sizes
 from chapter3_helpers._checks.tensors import check_input, check_tensor
 from chapter3_helpers.masking import causal_mask
-from chapter3_helpers.onednn_linear import OneDNNLinear
 from chapter3_helpers.softmax import softmax
 
 
@@ -132,8 +131,7 @@ class FusedMultiHeadAttention(nn.Module):
     New against ``MultiHeadAttention``: queries, keys and values come out of one packed
     projection ``W_qkv``, and ``scaled_dot_product_attention`` masks, softmaxes and mixes without
     storing a (T, T) matrix (except in training with dropout on a CPU, where torch's kernel has
-    no dropout). Same function, same number of parameters, same arguments. Its layers are
-    ``nn.Linear``, computed by another library where that is faster (``onednn_linear``).
+    no dropout). Same function, same number of parameters, same arguments.
 
     Args:
         d_in: numbers per token on the way in.
@@ -170,8 +168,8 @@ class FusedMultiHeadAttention(nn.Module):
         check_flag("qkv_bias", qkv_bias)
         self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
         self.num_heads, self.head_dim = num_heads, d_out // num_heads
-        self.W_qkv = OneDNNLinear(d_in, 3 * d_out, bias=qkv_bias)  # an nn.Linear, see notebook 12
-        self.out_proj = OneDNNLinear(d_out, d_out)
+        self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

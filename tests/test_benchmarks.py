@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import nn
 
 from chapter3_helpers.benchmarks import __main__ as benchmark
 from chapter3_helpers.benchmarks import measure, variants
@@ -26,7 +25,6 @@ from chapter3_helpers.benchmarks.variants import (
     shared_weights,
 )
 from chapter3_helpers.fused_multihead import MultiHeadAttention
-from chapter3_helpers.onednn_linear import OneDNNLinear
 from chapter3_helpers.performance import Sizes, peak_memory
 from tests.devices import DEVICES
 
@@ -51,15 +49,6 @@ def test_all_variants_are_one_function_with_one_set_of_weights(device):
         torch.testing.assert_close(variant.call(x), expected, atol=1e-5, rtol=1e-5)
     assert len({variant.name for variant in made}) == len(made) == 7
     assert find_wrong(made, x) == {}
-
-
-def test_kernel_is_fused_on_plain_layers():
-    made = {variant.name: variant.module for variant in make_variants(SMALL)}
-    for name, cls in {"kernel": nn.Linear, "packed": nn.Linear, "fused": OneDNNLinear}.items():
-        layers = [m for m in made[name].modules() if isinstance(m, nn.Linear)]
-        assert [type(layer) for layer in layers] == [cls, cls]
-        assert layers[0].bias is None  # as the layer that was replaced
-    assert made["kernel"].W_qkv.weight.data_ptr() != made["fused"].W_qkv.weight.data_ptr()
 
 
 def test_what_was_measured_is_saved_before_the_rest_is(tmp_path, monkeypatch, capsys):

@@ -10,8 +10,6 @@ from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers import onednn_linear
-from chapter3_helpers.copy_weights import copy_weights
-from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.onednn_linear import OneDNNLinear, onednn_is_faster
 from chapter3_helpers.torch_releases import cpu_name
 
@@ -175,26 +173,6 @@ def test_a_torch_that_names_no_processor_is_no_error(monkeypatch):
     assert isinstance(cpu_name(), str)
     monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
     assert cpu_name() == ""
-
-
-def test_fused_attention_on_convolutions_equals_split(convolutions):
-    T, d, H = 9, 12, 3
-    torch.manual_seed(7)
-    split = MultiHeadAttention(d, d, T, 0.0, H, qkv_bias=True)
-    fused = FusedMultiHeadAttention(d, d, T, 0.0, H, qkv_bias=True)
-    copy_weights(split, fused)
-    x = torch.randn(2, T, d)
-    torch.testing.assert_close(fused(x), split(x))
-    assert len(convolutions) == 2  # W_qkv and out_proj
-    split(x).square().sum().backward()
-    fused(x).square().sum().backward()
-    packed = torch.cat(
-        [split.W_query.weight.grad, split.W_key.weight.grad, split.W_value.weight.grad]
-    )
-    torch.testing.assert_close(fused.W_qkv.weight.grad, packed)
-    changed = x.clone()
-    changed[:, 5:] += 1.0
-    assert torch.equal(fused(x)[:, :5], fused(changed)[:, :5])
 
 
 @pytest.mark.parametrize("dynamic", [None, True])

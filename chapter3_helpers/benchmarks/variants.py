@@ -18,7 +18,6 @@ from chapter3_helpers.fused_multihead import (
 )
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
-from chapter3_helpers.onednn_linear import OneDNNLinear
 from chapter3_helpers.performance import Sizes
 from chapter3_helpers.softmax import softmax
 
@@ -78,16 +77,6 @@ class PackedMultiHeadAttention(FusedMultiHeadAttention):
         return self.out_proj(join_heads(softmax(scores / self.head_dim**0.5, dim=-1) @ values))
 
 
-def with_plain_linears(module: FusedMultiHeadAttention) -> FusedMultiHeadAttention:
-    """Replace the layers that may run on oneDNN by ``nn.Linear``, in place; return the module."""
-    for name, layer in list(module.named_children()):
-        if isinstance(layer, OneDNNLinear):
-            plain = nn.Linear(layer.in_features, layer.out_features, layer.bias is not None)
-            plain.load_state_dict(layer.state_dict())
-            setattr(module, name, plain)
-    return module
-
-
 @torch.random.fork_rng(devices=[])
 def make_variants(sizes: Sizes, device: torch.device | str = "cpu") -> list[Variant]:
     """Make every variant with the weights of one ``MultiHeadAttention``."""
@@ -95,8 +84,7 @@ def make_variants(sizes: Sizes, device: torch.device | str = "cpu") -> list[Vari
     split = shared_weights(sizes).eval()
     fused = FusedMultiHeadAttention(d, d, T, 0.0, H).eval()
     packed, kernel = (
-        with_plain_linears(cls(d, d, T, 0.0, H)).eval()
-        for cls in (PackedMultiHeadAttention, FusedMultiHeadAttention)
+        cls(d, d, T, 0.0, H).eval() for cls in (PackedMultiHeadAttention, FusedMultiHeadAttention)
     )
     pytorchs = nn.MultiheadAttention(d, H, batch_first=True)  # train(): its faster path here
     for module in (fused, packed, kernel, pytorchs):
@@ -114,7 +102,7 @@ def make_variants(sizes: Sizes, device: torch.device | str = "cpu") -> list[Vari
         Variant("wrapper", wrapper, wrapper, stored=4 / H),
         Variant("split", split, split, stored=4),
         Variant("packed", packed, packed, stored=4),
-        Variant("kernel", kernel, kernel),  # fused, on plain nn.Linear layers
+        Variant("kernel", kernel, kernel),
         Variant("fused", fused, fused),
         Variant("torch", lambda x: pytorch(x, False), pytorchs),
         Variant("torch+weights", lambda x: pytorch(x, True), pytorchs, stored=4),
