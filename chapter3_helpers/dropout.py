@@ -52,9 +52,8 @@ def dropout_mask(
     """
     if not isinstance(shape, tuple | list):
         raise TypeError(f"shape must be a tuple of sizes, got {shape!r} ({type(shape).__name__})")
-    check_sizes(**{f"shape[{i}]": size for i, size in enumerate(shape)})
-    check_dropout(p, name="p")
-    check_size("seed", seed, minimum=0)
+    shape = check_sizes(**{f"shape[{i}]": size for i, size in enumerate(shape)})
+    p, seed = check_dropout(p, name="p"), check_size("seed", seed, minimum=0)
     if seed >= 2**32:
         raise ValueError(f"seed must be below 2**32, got {seed}")
     check_choice("generator", generator, GENERATORS)

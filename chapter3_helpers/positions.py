@@ -42,9 +42,8 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, max_length: int, d: int):
         super().__init__()
-        check_sizes(max_length=max_length, d=d)
-        self.max_length, self.d = max_length, d
-        self.weight = nn.Parameter(0.02 * torch.randn(max_length, d))
+        self.max_length, self.d = check_sizes(max_length=max_length, d=d)
+        self.weight = nn.Parameter(0.02 * torch.randn(self.max_length, self.d))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d) to tokens (..., T, d) that know their position."""
@@ -87,7 +86,7 @@ def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
 
     Source: lecture notes, section 2. Taught in ``08_positions``.
     """
-    check_size("T", T)
+    T = check_size("T", T)
     check_flag("causal", causal)
     positions = torch.arange(T)
     distances = (positions[:, None] - positions).abs()  # (T, 1) - (T,) -> (T, T)
@@ -119,7 +118,7 @@ def alibi_slopes(num_heads: int) -> torch.Tensor:
 
     Source: Press, Smith and Lewis, "Train Short, Test Long" (2021). Taught in ``08_positions``.
     """
-    check_size("num_heads", num_heads)
+    num_heads = check_size("num_heads", num_heads)
     power = 2 ** (num_heads.bit_length() - 1)  # the largest power of two up to num_heads
     exponents = [8 * (head + 1) / power for head in range(power)]
     exponents += [8 * (2 * extra + 1) / (2 * power) for extra in range(num_heads - power)]
@@ -149,7 +148,7 @@ def alibi_bias(num_heads: int, T: int) -> torch.Tensor:
 
     Source: Press, Smith and Lewis, "Train Short, Test Long" (2021). Taught in ``08_positions``.
     """
-    check_sizes(num_heads=num_heads, T=T)
+    num_heads, T = check_sizes(num_heads=num_heads, T=T)
     return alibi_slopes(num_heads)[:, None, None] * linear_bias(T)  # (H, 1, 1) * (T, T)
 
 
@@ -182,10 +181,10 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
 
     Source: Su et al., "RoFormer" (2021); the worked walk. Taught in ``08_positions``.
     """
-    check_sizes(head_dim=head_dim, max_length=max_length)
+    head_dim, max_length = check_sizes(head_dim=head_dim, max_length=max_length)
     if head_dim % 2:
         raise ValueError(f"head_dim must be even, as numbers turn in pairs, got {head_dim}")
-    check_positive(theta=theta)
+    (theta,) = check_positive(theta=theta)
     pairs = torch.arange(head_dim // 2, dtype=torch.float64)
     speeds = theta ** (-2 * pairs / head_dim)  # (D/2,), in radians a position
     angles = torch.arange(max_length, dtype=torch.float64)[:, None] * speeds  # (max_length, D/2)

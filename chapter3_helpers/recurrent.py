@@ -54,10 +54,9 @@ class EncoderDecoder(nn.Module):
 
     def __init__(self, d: int = 64):
         super().__init__()
-        check_size("d", d, minimum=2)
+        self.d = d = check_size("d", d, minimum=2)
         if d % 2:
             raise ValueError(f"d must be even, one half for each direction, got {d}")
-        self.d = d
         self.embedding = nn.Embedding(len(ALPHABET), d // 2)
         self.encoder = nn.GRU(d // 2, d // 2, batch_first=True, bidirectional=True)
         self.decoder = nn.GRU(d, d, batch_first=True)
@@ -76,7 +75,7 @@ class EncoderDecoder(nn.Module):
 
     def decode(self, last: torch.Tensor, steps: int) -> torch.Tensor:
         """Unroll the decoder from the last state (B, d) alone: return its states (B, steps, d)."""
-        check_size("steps", steps)
+        steps = check_size("steps", steps)
         if last.dim() != 2 or last.shape[1] != self.d:
             raise ValueError(f"last must have shape (B, {self.d}), got {tuple(last.shape)}")
         contexts = last.unsqueeze(1).expand(-1, steps, -1)  # the same vector at every step
@@ -112,9 +111,9 @@ class BahdanauDecoder(EncoderDecoder):
 
     def __init__(self, d: int = 64):
         super().__init__(d)
-        self.W_query = nn.Linear(d, d, bias=False)
-        self.W_key = nn.Linear(d, d, bias=False)
-        self.v = nn.Linear(d, 1, bias=False)
+        self.W_query = nn.Linear(self.d, self.d, bias=False)
+        self.W_key = nn.Linear(self.d, self.d, bias=False)
+        self.v = nn.Linear(self.d, 1, bias=False)
 
     def forward(self, letters: torch.Tensor) -> torch.Tensor:
         """Map words (B, T) to logits (B, T, 26), one row a letter to write."""
@@ -191,9 +190,9 @@ def train(
     if not (isinstance(lengths, tuple) and len(lengths) == 2):
         raise TypeError(f"lengths must be a tuple (shortest, longest), got {lengths!r}")
     shortest, longest = lengths
-    check_sizes(batches=batches, shortest=shortest)
-    check_size("longest", longest, minimum=shortest)
-    check_size("seed", seed, minimum=0)
+    batches, shortest = check_sizes(batches=batches, shortest=shortest)
+    longest = check_size("longest", longest, minimum=shortest)
+    seed = check_size("seed", seed, minimum=0)
     check_flag("progress", progress)
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), LEARNING_RATE)

@@ -8,7 +8,7 @@ import unicodedata
 
 import torch
 
-from chapter3_helpers._checks.numbers import check_size, check_sizes
+from chapter3_helpers._checks.numbers import check_size
 
 TOKENS: tuple[str, ...] = ("Your", "journey", "starts", "with", "one", "step")
 
@@ -69,8 +69,7 @@ def example_batch(copies: int = 2) -> torch.Tensor:
 
     Source: section 3.5.3. Taught in ``05_dropout``.
     """
-    check_size("copies", copies)
-    return torch.stack([example_inputs()] * copies)
+    return torch.stack([example_inputs()] * check_size("copies", copies))
 
 
 def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ...], torch.Tensor]:
@@ -105,8 +104,7 @@ def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ..
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be a string, got {type(text).__name__}")
-    check_sizes(d_in=d_in)
-    check_size("seed", seed, minimum=0)
+    d_in, seed = check_size("d_in", d_in), check_size("seed", seed, minimum=0)
     tokens = split_tokens(text)
     if not tokens:
         raise ValueError(f"text must hold at least one word, got {text!r}")

@@ -9,7 +9,7 @@ Source: lecture notes on self-attention, section 3. Taught in ``09_transformer_b
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.numbers import check_flag, check_sizes
+from chapter3_helpers._checks.numbers import check_flag, check_size, check_sizes
 from chapter3_helpers._checks.tensors import check_dtype, check_ids, check_square, check_tensor
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.positions import LearnedPositions
@@ -99,10 +99,10 @@ class FeedForward(nn.Module):
 
     def __init__(self, d: int, hidden: int | None = None):
         super().__init__()
-        check_sizes(d=d, hidden=1 if hidden is None else hidden)
-        self.d, self.hidden = d, 4 * d if hidden is None else hidden
-        self.up = nn.Linear(d, self.hidden)
-        self.down = nn.Linear(self.hidden, d)
+        self.d = check_size("d", d)
+        self.hidden = check_size("hidden", 4 * self.d if hidden is None else hidden)
+        self.up = nn.Linear(self.d, self.hidden)
+        self.down = nn.Linear(self.hidden, self.d)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d) to tokens (..., T, d), each by itself."""
@@ -152,7 +152,9 @@ class MinimalTransformerBlock(nn.Module):
         positions: bool = True,
     ):
         super().__init__()
-        check_sizes(vocab_size=vocab_size, d=d, context_length=context_length, num_heads=num_heads)
+        vocab_size, d, context_length, num_heads = check_sizes(
+            vocab_size=vocab_size, d=d, context_length=context_length, num_heads=num_heads
+        )
         if d % num_heads:
             raise ValueError(
                 f"d must be divisible by num_heads, got d={d} and num_heads={num_heads}"

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_flag, check_size, check_sizes
+from chapter3_helpers._checks.numbers import check_flag, check_size
 from chapter3_helpers._checks.tensors import check_ids
 from chapter3_helpers.sentence import split_tokens
 from chapter3_helpers.training.progress import device_of, rise_and_fall, training_progress
@@ -98,8 +98,7 @@ def train(
     """
     if not isinstance(model, nn.Module) or not hasattr(model, "context_length"):
         raise TypeError(f"model must be a module with a context_length, got {type(model).__name__}")
-    check_sizes(steps=steps)
-    check_size("seed", seed, minimum=0)
+    steps, seed = check_size("steps", steps), check_size("seed", seed, minimum=0)
     check_flag("progress", progress)
     if not isinstance(ids, torch.Tensor):
         raise TypeError(f"ids must be a torch.Tensor, got {type(ids).__name__}")

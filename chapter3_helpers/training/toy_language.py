@@ -65,10 +65,9 @@ def random_words(count: int, length: int, seed: int | torch.Generator = 0) -> to
 
     Taught in ``00_why_attention``.
     """
-    check_sizes(count=count, length=length)
+    count, length = check_sizes(count=count, length=length)
     if not isinstance(seed, torch.Generator):
-        check_size("seed", seed, minimum=0)
-        seed = torch.Generator().manual_seed(seed)
+        seed = torch.Generator().manual_seed(check_size("seed", seed, minimum=0))
     return torch.randint(len(ALPHABET), (count, length), generator=seed)
 
 

@@ -1,12 +1,9 @@
 """What every attention module refuses, in one style of message."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
 
-from chapter3_helpers._checks.numbers import check_choice, check_number
 from chapter3_helpers._checks.tensors import check_square
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
@@ -87,17 +84,6 @@ def test_numpys_numbers_will_do_for_sizes_and_probabilities():
     assert attention(torch.rand(5, 3)).shape == (5, 2)
 
 
-def test_numbers_choices_and_squares():
-    with pytest.raises(ValueError, match=r"p must be in \[0, 1\), got 1"):
-        check_number("p", 1, 0, 1)
-    with pytest.raises(ValueError, match="got nan"):
-        check_number("p", float("nan"), 0, 1)
-    for endless in (math.inf, -math.inf, 10**400):
-        with pytest.raises(ValueError, match=r"p must be a finite number, got -?(inf|10000)"):
-            check_number("p", endless)
-    with pytest.raises(TypeError, match=r"p must be a number, got '1' \(str\)"):
-        check_number("p", "1")
-    with pytest.raises(ValueError, match="way must be one of 'a', 'b', got 'c'"):
-        check_choice("way", "c", ("a", "b"))
+def test_scores_have_to_be_square():
     with pytest.raises(ValueError, match=r"scores must have shape \(\.\.\., T, T\), got \(2, 3\)"):
         check_square("scores", torch.rand(2, 3))

@@ -1,0 +1,110 @@
+"""What the package takes for a size or a number, and that NumPy's do as well as Python's."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from chapter3_helpers._checks import numbers
+from chapter3_helpers.dropout import dropout_mask
+from chapter3_helpers.positions import (
+    LearnedPositions,
+    alibi_bias,
+    alibi_slopes,
+    linear_bias,
+    rotary_frequencies,
+)
+from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
+from chapter3_helpers.sentence import embed_text, example_batch
+from chapter3_helpers.training.toy_language import random_words
+from chapter3_helpers.transformer_block import FeedForward, MinimalTransformerBlock
+
+CALLS = [
+    (example_batch, {"copies": 3}),
+    (embed_text, {"text": "one step", "d_in": 5, "seed": 7}),
+    (dropout_mask, {"shape": (2, 3), "p": 0.5, "seed": 7, "generator": "native"}),
+    (dropout_mask, {"shape": (20, 30), "p": 0.5, "seed": 7, "generator": "mkl"}),
+    (LearnedPositions, {"max_length": 5, "d": 3}),
+    (linear_bias, {"T": 5}),
+    (alibi_slopes, {"num_heads": 6}),
+    (alibi_bias, {"num_heads": 6, "T": 5}),
+    (rotary_frequencies, {"head_dim": 6, "max_length": 5, "theta": 100}),
+    (random_words, {"count": 3, "length": 5, "seed": 7}),
+    (EncoderDecoder, {"d": 4}),
+    (BahdanauDecoder, {"d": 4}),
+    (FeedForward, {"d": 100, "hidden": None}),
+    (
+        MinimalTransformerBlock,
+        {"vocab_size": 7, "d": 100, "context_length": 5, "num_heads": 2},
+    ),
+]
+
+
+def in_numpy(value, kind):
+    """Turn the numbers of an argument into NumPy's."""
+    if isinstance(value, tuple):
+        return tuple(in_numpy(part, kind) for part in value)
+    if type(value) is int:
+        return kind(value)
+    return np.float32(value) if type(value) is float else value
+
+
+def described(result):
+    """Return what a call gave as plain values: of a module, its sizes and the shapes it holds."""
+    if isinstance(result, torch.nn.Module):
+        sizes = {k: repr(v) for k, v in vars(result).items() if isinstance(v, int | np.generic)}
+        return sizes, {k: tuple(v.shape) for k, v in result.state_dict().items()}
+    if isinstance(result, tuple):
+        return [described(part) for part in result]
+    return result.tolist() if isinstance(result, torch.Tensor) else repr(result)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8])
+@pytest.mark.parametrize(
+    ("function", "arguments"), CALLS, ids=lambda part: getattr(part, "__name__", "")
+)
+def test_numpys_numbers_give_what_pythons_give(function, arguments, kind):
+    expected = described(function(**arguments))
+    arguments = {name: in_numpy(value, kind) for name, value in arguments.items()}
+    assert described(function(**arguments)) == expected
+
+
+def test_checks_return_pythons_numbers():
+    for size in (np.uint8(200), True + np.int32(199), 200):
+        assert repr(numbers.check_size("T", size)) == "200"
+        assert repr(numbers.check_sizes(T=size, d=size)) == "(200, 200)"
+        assert repr(numbers.check_number("theta", size)) == "200.0"
+        assert repr(numbers.check_heads(size, size)) == "(200, 200)"
+    assert repr(numbers.check_positive(a=np.float32(0.5), b=2)) == "(0.5, 2.0)"
+    assert repr(numbers.check_dropout(np.float64(0.5))) == "0.5"
+
+
+@pytest.mark.parametrize(
+    ("check", "arguments", "error", "message"),
+    [
+        ("check_size", ("T", 0), ValueError, "T must be at least 1, got 0"),
+        ("check_size", ("T", 2.0), TypeError, r"T must be an integer, got 2\.0 \(float\)"),
+        ("check_size", ("T", True), TypeError, r"T must be an integer, got True \(bool\)"),
+        ("check_number", ("p", 1, 0, 1), ValueError, r"p must be in \[0, 1\), got 1"),
+        ("check_number", ("p", -0.1, 0, 1), ValueError, r"p must be in \[0, 1\), got -0\.1"),
+        ("check_number", ("p", math.nan, 0, 1), ValueError, r"p must be in \[0, 1\), got nan"),
+        ("check_number", ("p", math.inf), ValueError, "p must be a finite number, got inf"),
+        ("check_number", ("p", 10**400), ValueError, "p must be a finite number, got 10000"),
+        ("check_number", ("p", "1"), TypeError, r"p must be a number, got '1' \(str\)"),
+        ("check_number", ("p", True), TypeError, r"p must be a number, got True \(bool\)"),
+        ("check_dropout", (1.0,), ValueError, r"dropout must be in \[0, 1\), got 1\.0"),
+        ("check_flag", ("causal", 1), TypeError, r"causal must be True or False, got 1 \(int\)"),
+        ("check_choice", ("way", "c", ("a", "b")), ValueError, "one of 'a', 'b', got 'c'"),
+        ("check_heads", (5, 2), ValueError, "divisible by num_heads, got d_out=5 and num_heads=2"),
+    ],
+)
+def test_refusals(check, arguments, error, message):
+    with pytest.raises(error, match=message):
+        getattr(numbers, check)(*arguments)
+
+
+@pytest.mark.parametrize("value", [0, -0.5])
+def test_numbers_that_have_to_be_positive(value):
+    with pytest.raises(ValueError, match=f"b must be above 0, got {value}"):
+        numbers.check_positive(a=1, b=value)
