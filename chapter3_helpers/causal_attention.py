@@ -8,15 +8,16 @@ from torch import nn
 
 from chapter3_helpers._checks.numbers import check_dropout, check_flag, check_sizes
 from chapter3_helpers._checks.tensors import check_input
-from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.softmax import softmax
 
 
 class CausalAttention(nn.Module):
     """Self-attention that hides the future and, in training, drops some of its weights.
 
-    New against ``SelfAttention_v2``: a causal mask, kept as a buffer so that it follows the
-    module to its device, and dropout on the attention weights.
+    New compared with ``SelfAttention_v2``: the scores of later tokens are hidden, and dropout
+    acts on the attention weights. The mask follows from the number of tokens, so nothing of it
+    is kept that could be saved, moved or lost.
 
     Args:
         d_in: numbers per token on the way in.
@@ -51,7 +52,6 @@ class CausalAttention(nn.Module):
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.dropout = nn.Dropout(dropout)
-        self.register_buffer("mask", causal_mask(context_length), persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
@@ -61,9 +61,7 @@ class CausalAttention(nn.Module):
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., T, T) after softmax and before dropout."""
         check_input(x, self.d_in, self.context_length, self.W_query.weight)
-        T = x.shape[-2]
         queries = self.W_query(x)  # (..., T, d_out)
         keys = self.W_key(x)  # (..., T, d_out)
-        scores = queries @ keys.transpose(-2, -1)  # (..., T, T)
-        scores = scores.masked_fill(self.mask[:T, :T], -torch.inf)
+        scores = mask_scores(queries @ keys.transpose(-2, -1))  # (..., T, T)
         return softmax(scores / self.head_dim**0.5, dim=-1)

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from chapter3_helpers._checks.numbers import check_dropout, check_flag, check_heads, check_sizes
 from chapter3_helpers._checks.tensors import check_input, check_tensor
-from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.softmax import softmax
 
 
@@ -106,7 +106,6 @@ class MultiHeadAttention(nn.Module):
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.out_proj = nn.Linear(d_out, d_out)
         self.dropout = nn.Dropout(dropout)
-        self.register_buffer("mask", causal_mask(context_length), persistent=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
@@ -117,11 +116,9 @@ class MultiHeadAttention(nn.Module):
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) after softmax and before dropout."""
         check_input(x, self.d_in, self.context_length, self.W_query.weight)
-        T = x.shape[-2]
         queries = split_heads(self.W_query(x), self.num_heads)  # (..., H, T, D)
         keys = split_heads(self.W_key(x), self.num_heads)  # (..., H, T, D)
-        scores = queries @ keys.transpose(-2, -1)  # (..., H, T, T)
-        scores = scores.masked_fill(self.mask[:T, :T], -torch.inf)
+        scores = mask_scores(queries @ keys.transpose(-2, -1))  # (..., H, T, T)
         return softmax(scores / self.head_dim**0.5, dim=-1)
 
 
@@ -193,8 +190,7 @@ class FusedMultiHeadAttention(nn.Module):
         queries, keys, _ = self._project(x)
         # divided first, as in the kernel: float16 ends at 65504, and long sums pass it
         scores = queries / self.head_dim**0.5 @ keys.transpose(-2, -1)  # (..., H, T, T)
-        scores = scores.masked_fill(causal_mask(x.shape[-2], x.device), -torch.inf)
-        return softmax(scores, dim=-1)
+        return softmax(mask_scores(scores), dim=-1)
 
     def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Compute queries, keys and values, (..., H, T, D) each, in one matrix product."""

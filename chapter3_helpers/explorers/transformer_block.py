@@ -3,7 +3,9 @@
 from typing import Any
 
 import torch
+from torch import nn
 
+from chapter3_helpers.copy_weights import copy_weights
 from chapter3_helpers.explorers.inputs import read_tokens, seeded, swap_pickers
 from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Switch, Words
@@ -50,16 +52,21 @@ def transformer_block_state(settings: Settings) -> dict[str, Any]:
     T, first, second = len(ids), settings["first"], settings["second"]
     with seeded(settings["seed"]):
         block = MinimalTransformerBlock(len(vocabulary), D, T, HEADS)
+        unmasked = nn.MultiheadAttention(D, HEADS, batch_first=True).double()
     block = block.requires_grad_(False).double()
-    if not settings["mask"]:
-        block.attention.mask.zero_()
     feed_forward, rest = block.feed_forward, block.attention.out_proj.bias
+    copy_weights(block.attention, unmasked.requires_grad_(False))  # PyTorch's own hides nothing
+
+    def attend(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        if settings["mask"]:
+            return block.attention(x), block.attention.attention_weights(x)
+        return unmasked(x, x, x, average_attn_weights=False)
 
     def place(x: torch.Tensor) -> torch.Tensor:
         return block.positions(x) if settings["positions"] else x
 
     def gather(x: torch.Tensor) -> torch.Tensor:
-        return block.attention(place(x)) if settings["attention"] else place(x)
+        return attend(place(x))[0] if settings["attention"] else place(x)
 
     def finish(gathered: torch.Tensor) -> torch.Tensor:
         inner = feed_forward.up(gathered)
@@ -72,7 +79,7 @@ def transformer_block_state(settings: Settings) -> dict[str, Any]:
     order[first], order[second] = second, first
     own = gather(x)[-1]
     rest = rest if settings["attention"] else torch.zeros_like(own)
-    weights = block.attention.attention_weights(place(x))
+    weights = attend(place(x))[1]
     return {
         "tokens": tokens,
         "vocabulary": vocabulary,
@@ -151,12 +158,12 @@ def _note(verdicts: dict[str, Any]) -> str:
 def transformer_block_code(settings: Settings) -> str:
     """Return the lines of Python that compute the same logits."""
     tokens, vocabulary, ids = read_words(settings["text"])
-    place = "block.embedding(ids)"
-    if settings["positions"]:
-        place = f"block.positions({place})"
+    x = "block.positions(block.embedding(ids))" if settings["positions"] else "block.embedding(ids)"
     inner = "block.feed_forward.up(gathered)"
+    unmasked = settings["attention"] and not settings["mask"]
     lines = [
         "import torch",
+        *(["from chapter3_helpers.copy_weights import copy_weights"] if unmasked else []),
         "from chapter3_helpers.transformer_block import MinimalTransformerBlock",
         "",
         f"ids = torch.tensor({ids.tolist()})  # of {', '.join(map(repr, vocabulary))}",
@@ -164,10 +171,18 @@ def transformer_block_code(settings: Settings) -> str:
         f"block = MinimalTransformerBlock({len(vocabulary)}, {D}, {len(tokens)}, {HEADS})",
         "block = block.requires_grad_(False).double()",
     ]
-    if settings["attention"] and not settings["mask"]:
-        lines.append("block.attention.mask.zero_()")
+    if unmasked:
+        lines += [
+            f"unmasked = torch.nn.MultiheadAttention({D}, {HEADS}, batch_first=True).double()",
+            "copy_weights(block.attention, unmasked)  # which hides nothing unless it is told to",
+            f"x = {x}",
+            "gathered = unmasked(x, x, x)[0]",
+        ]
+    else:
+        lines.append(
+            f"gathered = block.attention({x})" if settings["attention"] else f"gathered = {x}"
+        )
     lines += [
-        f"gathered = block.attention({place})" if settings["attention"] else f"gathered = {place}",
         f"inner = torch.relu({inner})" if settings["relu"] else f"inner = {inner}",
         "logits = block.output(block.feed_forward.down(inner))",
     ]
