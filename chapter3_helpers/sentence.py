@@ -1,4 +1,4 @@
-"""The running example: six tokens, each a vector of three numbers.
+"""The running example, six tokens of three numbers each, and sentences of the reader's own.
 
 Taught in every notebook; source: section 3.3.1.
 """
@@ -6,29 +6,29 @@ Taught in every notebook; source: section 3.3.1.
 import hashlib
 import unicodedata
 
+import regex
 import torch
 
 from chapter3_helpers._checks.numbers import check_size
 
 TOKENS: tuple[str, ...] = ("Your", "journey", "starts", "with", "one", "step")
 
-# Scripts that put no spaces between words, as Unicode names their letters: there every character
-# is a token.
-UNSPACED = (
-    "CJK UNIFIED",
-    "CJK COMPATIBILITY IDEOGRAPH",
-    "IDEOGRAPHIC",
-    "HIRAGANA",
-    "KATAKANA",
-    "HALFWIDTH KATAKANA",
-    "THAI",
-    "LAO ",
-    "KHMER",
-    "MYANMAR",
+# Scripts that put no spaces between words: there every character is a token.
+UNSPACED = r"\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+# A digit, or a letter of any other script, with its accents; joiners stand inside Persian words.
+LETTER = rf"(?: \p{{Nd}} | [[\p{{L}}\p{{N}}_] -- [{UNSPACED}]] ) [\p{{M}}\u200c\u200d]*"
+# A word, with apostrophes (don't), middle dots (col·lecció) or Hebrew marks between its letters;
+# or else what a reader sees as one character (\X), which is neither white space nor invisible.
+TOKEN = regex.compile(
+    rf"""
+    (?! [\p{{Z}}\p{{Cc}}\p{{Cf}}\p{{Cs}}] )
+    (?: (?: {LETTER} )+ (?: ['\u2019\u00b7\u05f3\u05f4] (?: {LETTER} )+ )* | \X \p{{M}}* )
+    """,
+    regex.VERBOSE | regex.V1,
 )
-INSIDE_WORDS = "'\u2019\u00b7\u05f3\u05f4"  # don't, col·lecció, and two Hebrew marks
-NON_JOINER, JOINER = "\u200c", "\u200d"  # invisible; inside Persian words, inside emoji
-ZERO_WIDTH_SPACE = "\u200b"
+# What goes without leaving a gap, such as marks for the direction of writing; joiners and the
+# letters inside a flag such as Wales' stay, and a zero-width space is a space.
+INVISIBLE = regex.compile(r"[\p{Cf}--[\u200b-\u200d\U000e0020-\U000e007f]]", regex.V1)
 
 
 def example_inputs() -> torch.Tensor:
@@ -39,8 +39,6 @@ def example_inputs() -> torch.Tensor:
 
     >>> example_inputs()[1]  # "journey", the query of the single-query passages
     tensor([0.5500, 0.8700, 0.6600])
-
-    Source: section 3.3.1. Taught in ``01_dot_products``.
     """
     return torch.tensor(
         [
@@ -67,7 +65,7 @@ def example_batch(copies: int = 2) -> torch.Tensor:
     >>> example_batch().shape
     torch.Size([2, 6, 3])
 
-    Source: section 3.5.3. Taught in ``05_dropout``.
+    Source: section 3.5.3.
     """
     return torch.stack([example_inputs()] * check_size("copies", copies))
 
@@ -75,18 +73,17 @@ def example_batch(copies: int = 2) -> torch.Tensor:
 def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ...], torch.Tensor]:
     """Split a text of any language into tokens and give every token a vector.
 
-    A real model learns its embeddings; these are drawn at random in [0, 1), so that a reader can
-    try a sentence of their own. Equal tokens get equal vectors, in every process and on every
-    machine, whatever stands around them.
+    A real model learns its embeddings; these are drawn at random in [0, 1), so that readers can
+    try sentences of their own. Equal tokens get equal vectors, on every machine and whatever
+    stands around them.
 
     Args:
-        text: the sentence; words and punctuation marks become tokens, and in scripts without
-            spaces (Chinese, Japanese, Thai and their like) every character does.
+        text: the sentence.
         d_in: numbers per token.
         seed: another seed gives every token another vector.
 
     Returns:
-        The tokens, in the form that Unicode calls NFC, and a float32 tensor of shape (T, d_in).
+        The tokens, as ``split_tokens`` finds them, and a float32 tensor of shape (T, d_in).
 
     Raises:
         TypeError: ``text`` is not a string, or ``d_in`` or ``seed`` not an integer.
@@ -99,8 +96,6 @@ def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ..
     True
     >>> embed_text("我想吃酸菜鱼")[0]
     ('我', '想', '吃', '酸', '菜', '鱼')
-
-    Taught in ``01_dot_products``.
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be a string, got {type(text).__name__}")
@@ -114,64 +109,17 @@ def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ..
 
 
 def split_tokens(text: str) -> tuple[str, ...]:
-    """Split a text into words, punctuation marks and single characters of unspaced scripts.
+    """Split a text of any language into words, punctuation marks and other single characters.
 
-    An apostrophe belongs to a word if letters stand on both sides of it; an accent, a skin tone
-    or a flag's second letter never stands alone.
+    In scripts without spaces (Chinese, Japanese, Thai and their like) every character is a token.
+    An apostrophe belongs to a word if letters stand on both sides of it. An accent, a skin tone
+    or the second letter of a flag never stands alone. Tokens are in Unicode's form NFC.
 
     >>> split_tokens("Don't stop: 東京 ist 'groß'!")
     ("Don't", 'stop', ':', '東', '京', 'ist', "'", 'groß', "'", '!')
-
-    Taught in ``01_dot_products``.
     """
-    tokens: list[str] = []
-    in_word = False  # whether a letter would continue the last token
-    characters = _characters(unicodedata.normalize("NFC", text))
-    for character, following in zip(characters, [*characters[1:], " "], strict=True):
-        joins = _is_letter(character) or (
-            in_word and character in INSIDE_WORDS and _is_letter(following)
-        )
-        if joins and in_word:
-            tokens[-1] += character
-        elif character != " ":
-            tokens.append(character)
-        in_word = joins
-    return tuple(tokens)
-
-
-def _characters(text: str) -> list[str]:
-    """Split a text into what a reader sees as one character; all white space becomes ``" "``."""
-    characters = [" "]
-    for code in text:
-        category = unicodedata.category(code)
-        last = characters[-1]
-        if category[0] == "Z" or category in ("Cc", "Cs") or code == ZERO_WIDTH_SPACE:
-            characters.append(" ")
-        elif last != " " and (
-            category[0] == "M"  # an accent or a vowel sign
-            or code in (NON_JOINER, JOINER)
-            or last[-1] == JOINER
-            or "\U0001f3fb" <= code <= "\U0001f3ff"  # a skin tone
-            or "\U000e0020" <= code <= "\U000e007f"  # the letters inside a flag such as Wales'
-            or (_is_half_flag(last) and _is_half_flag(code))
-        ):
-            characters[-1] += code
-        elif category != "Cf":  # other invisible marks, such as the direction of writing
-            characters.append(code)
-    return characters
-
-
-def _is_letter(character: str) -> bool:
-    """Whether a character grows into a word with its neighbours (digits and ``_`` do, too)."""
-    base = character[0]
-    category = unicodedata.category(base)
-    if category in ("Lo", "Lm", "Nl") and unicodedata.name(base, "").startswith(UNSPACED):
-        return False
-    return category[0] in "LN" or base == "_"
-
-
-def _is_half_flag(character: str) -> bool:
-    return len(character) == 1 and "\U0001f1e6" <= character <= "\U0001f1ff"
+    text = unicodedata.normalize("NFC", text)
+    return tuple(TOKEN.findall(INVISIBLE.sub("", text)))
 
 
 def _token_vector(token: str, d_in: int, seed: int) -> torch.Tensor:

@@ -55,21 +55,27 @@ def test_a_batch_holds_copies():
         ("我想吃酸菜鱼", tuple("我想吃酸菜鱼")),
         ("我爱 PyTorch 2。", ("我", "爱", "PyTorch", "2", "。")),
         ("人々はラーメンを", tuple("人々はラーメンを")),
-        ("ﾊﾛｰ", tuple("ﾊﾛｰ")),
+        ("ﾊﾛｰ ｶﾞ", ("ﾊ", "ﾛ", "ｰ", "ｶﾞ")),
         ("나는 학생이다", ("나는", "학생이다")),
-        ("ฉันกิน", ("ฉั", "น", "กิ", "น")),
+        ("\u1112\u1161\u11ab글", ("한글",)),  # a syllable in three letters, then one in one
+        ("ฉันกินน้ำ ๑๒", ("ฉั", "น", "กิ", "น", "น้ำ", "๑๒")),
+        ("ພາສາ", ("ພ", "າ", "ສ", "າ")),
+        ("ខ្មែរ", ("ខ្មែ", "រ")),
+        ("မြန်မာစာ", ("မြ", "န်", "မာ", "စာ")),
         ("שלום, צה״ל", ("שלום", ",", "צה״ל")),
         ("שָׁלוֹם", ("שָׁלוֹם",)),
         ("السلام عليكم؟", ("السلام", "عليكم", "؟")),
         ("می\u200cخواهم", ("می\u200cخواهم",)),  # one Persian word, with a zero-width non-joiner
         ("नमस्ते क्षत्रिय", ("नमस्ते", "क्षत्रिय")),
         ("வணக்கம்", ("வணக்கம்",)),
+        ("ශ්\u200dරී ලංකා", ("ශ්\u200dරී", "ලංකා")),  # a joiner inside the first word
         ("q\u0323\u0307 y", ("q\u0323\u0307", "y")),  # two accents that no single letter has
         ("☕️👍🏽", ("☕️", "👍🏽")),
         ("👨\u200d👩\u200d👧 ok", ("👨\u200d👩\u200d👧", "ok")),
-        ("🇩🇪🇫🇷", ("🇩🇪", "🇫🇷")),
+        ("🇩🇪🇦🇿🇿🇦🇫", ("🇩🇪", "🇦🇿", "🇿🇦", "🇫")),
         ("🏴\U000e0067\U000e0062\U000e007f🏴", ("🏴\U000e0067\U000e0062\U000e007f", "🏴")),
         ("\u200fאב\u200e \ufeffc\u00add", ("אב", "cd")),  # invisible marks go, words stay whole
+        ("\u200dx \u200c \U000e0067", ("x",)),  # joiners with nothing to join
         ("a\u200bb", ("a", "b")),  # a zero-width space is a space
         ("\ue000 \U000e1000", ("\ue000", "\U000e1000")),  # private use; not assigned as yet
         ("\u0301a", ("\u0301", "a")),  # an accent with nothing to stand on
@@ -173,8 +179,13 @@ def test_bad_input_is_refused_in_words(arguments, error, message):
         embed_text(*arguments)
 
 
-def test_a_bad_number_of_copies_is_refused():
-    with pytest.raises(ValueError, match="copies must be at least 1, got 0"):
-        example_batch(0)
-    with pytest.raises(TypeError, match="copies must be an integer"):
-        example_batch(2.0)
+@pytest.mark.parametrize(
+    ("copies", "error", "message"),
+    [
+        (0, ValueError, "copies must be at least 1, got 0"),
+        (2.0, TypeError, r"copies must be an integer, got 2\.0"),
+    ],
+)
+def test_a_bad_number_of_copies_is_refused(copies, error, message):
+    with pytest.raises(error, match=message):
+        example_batch(copies)
