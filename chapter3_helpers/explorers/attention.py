@@ -21,7 +21,14 @@ from chapter3_helpers.explorers.inputs import (
     sentence_code,
 )
 from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix, Panel
-from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Slider, Steps, Switch
+from chapter3_helpers.explorers.widget import (
+    Pick,
+    Settings,
+    Slider,
+    Steps,
+    Switch,
+    explorer_function,
+)
 from chapter3_helpers.fused_multihead import (
     FusedMultiHeadAttention,
     MultiHeadAttention,
@@ -47,32 +54,31 @@ CLASSES: dict[str, type[nn.Module]] = {
 MOST_HEADS = 24
 
 
+def has_weights(settings: Settings) -> bool:
+    return settings["mechanism"] != SIMPLE
+
+
+def has_heads(settings: Settings) -> bool:
+    return settings["mechanism"] in (WRAPPER, SPLIT, FUSED)
+
+
 def head_options(settings: Settings) -> list[int]:
     """Return the numbers of heads that the mechanism allows: divisors of d_out if they share it."""
-    d_out = settings["d_out"]
-    if settings["mechanism"] in (SPLIT, FUSED):
-        return divisors(d_out)
-    return list(range(1, MOST_HEADS + 1)) if settings["mechanism"] == WRAPPER else [1]
+    if settings["mechanism"] == WRAPPER:
+        return list(range(1, MOST_HEADS + 1))
+    return divisors(settings["d_out"]) if has_heads(settings) else [1]
 
 
 CONTROLS = (
     Pick("mechanism", "mechanism", SPLIT, "Which attention", options=(SIMPLE, *CLASSES)),
     SENTENCE,
-    Slider(
-        "seed",
-        "seed",
-        123,
-        "Another seed draws other weight matrices",
-        lambda settings: settings["mechanism"] != SIMPLE,
-        low=0,
-        high=999,
-    ),
+    Slider("seed", "seed", 123, "Another seed draws other weights", has_weights, low=0, high=999),
     Slider(
         "d_out",
         "d_out",
         2,
         "Numbers per context vector: of each head (wrapper), or of all heads together",
-        lambda settings: settings["mechanism"] != SIMPLE,
+        has_weights,
         low=1,
         high=24,
     ),
@@ -81,7 +87,7 @@ CONTROLS = (
         "heads",
         2,
         "How many heads; where they share d_out, only its divisors",
-        lambda settings: settings["mechanism"] in (WRAPPER, SPLIT, FUSED),
+        has_heads,
         options=head_options,
     ),
     Slider(
@@ -106,8 +112,8 @@ CONTROLS = (
         "large: head",
         0,
         "Which head to show in large",
-        lambda settings: settings["mechanism"] in (WRAPPER, SPLIT, FUSED),
-        options=lambda settings: list(range(settings["num_heads"])),
+        has_heads,
+        options=lambda settings: range(settings["num_heads"]),
     ),
     row_picker(default=1),
 )
@@ -245,17 +251,10 @@ def attention_code(settings: Settings) -> str:
     return "\n".join(["import torch", *sorted(imports), "", *lines])
 
 
-def attention_explorer(**settings: Any) -> Explorer:
-    """Explore every mechanism of the chapter on one sentence.
-
-    Args:
-        settings: where to start, by name: ``mechanism``, ``text``, ``seed``, ``d_out``,
-            ``num_heads``, ``dropout``, ``causal``, ``head``, ``row``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer("attention", CONTROLS, attention_panels, attention_code, settings)
+attention_explorer = explorer_function(
+    "attention",
+    "every mechanism of the chapter on one sentence",
+    CONTROLS,
+    attention_panels,
+    attention_code,
+)

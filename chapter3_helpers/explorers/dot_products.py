@@ -1,12 +1,11 @@
 """The explorer of ``01_dot_products``: two arrows, their angle and their dot product."""
 
 import math
-from typing import Any
 
 import torch
 
 from chapter3_helpers.explorers.panels import Arrows, Curves, Facts, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Settings, Slider
+from chapter3_helpers.explorers.widget import Settings, Slider, explorer_function
 
 CONTROLS = (
     Slider("angle", "angle in degrees", 60, "How far b is turned away from a", low=0, high=180),
@@ -73,16 +72,10 @@ def dot_products_code(settings: Settings) -> str:
     )
 
 
-def dot_products_explorer(**settings: Any) -> Explorer:
-    """Explore how angle and lengths make a dot product; taught in ``01_dot_products``.
-
-    Args:
-        settings: where to start: ``angle``, ``length_a``, ``length_b``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer("dot products", CONTROLS, dot_products_panels, dot_products_code, settings)
+dot_products_explorer = explorer_function(
+    "dot products",
+    "how angle and lengths make a dot product",
+    CONTROLS,
+    dot_products_panels,
+    dot_products_code,
+)

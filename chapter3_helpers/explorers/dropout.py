@@ -1,13 +1,11 @@
 """The explorer of ``05_dropout``: p and seed, both generators side by side."""
 
-from typing import Any
-
 import torch
 
 from chapter3_helpers.dropout import cpu_dropout_generator, dropout_mask
 from chapter3_helpers.explorers.inputs import seeded
 from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Switch
+from chapter3_helpers.explorers.widget import Settings, Slider, Switch, explorer_function
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
@@ -85,16 +83,10 @@ def dropout_code(settings: Settings) -> str:
     return "\n".join(lines)
 
 
-def dropout_explorer(**settings: Any) -> Explorer:
-    """Explore dropout masks, native and mkl side by side; taught in ``05_dropout``.
-
-    Args:
-        settings: where to start: ``p``, ``seed``, ``training``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer("dropout", CONTROLS, dropout_panels, dropout_code, settings)
+dropout_explorer = explorer_function(
+    "dropout",
+    "dropout masks, native and mkl side by side",
+    CONTROLS,
+    dropout_panels,
+    dropout_code,
+)

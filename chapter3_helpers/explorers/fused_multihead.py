@@ -1,12 +1,10 @@
 """The explorer of ``07_fused_multihead``: where the split of d_out into heads falls."""
 
-from typing import Any
-
 import torch
 
 from chapter3_helpers.explorers.inputs import divisors, seeded
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Steps, Switch
+from chapter3_helpers.explorers.widget import Settings, Slider, Steps, Switch, explorer_function
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import TOKENS, example_inputs
@@ -117,18 +115,10 @@ def fused_multihead_code(settings: Settings) -> str:
     )
 
 
-def fused_multihead_explorer(**settings: Any) -> Explorer:
-    """Explore where the split into heads falls; taught in ``07_fused_multihead``.
-
-    Args:
-        settings: where to start: ``d_out``, ``num_heads``, ``seed``, ``transpose``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer(
-        "split into heads", CONTROLS, fused_multihead_panels, fused_multihead_code, settings
-    )
+fused_multihead_explorer = explorer_function(
+    "split into heads",
+    "where the split into heads falls",
+    CONTROLS,
+    fused_multihead_panels,
+    fused_multihead_code,
+)

@@ -7,7 +7,7 @@ import torch
 
 from chapter3_helpers.explorers.inputs import MOST_TOKENS, divisors, read_tokens, seeded
 from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Settings, Steps, Words
+from chapter3_helpers.explorers.widget import Settings, Steps, Words, explorer_function
 from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import embed_text
@@ -181,18 +181,10 @@ def grouped_query_code(settings: Settings) -> str:
     )
 
 
-def grouped_query_explorer(**settings: Any) -> Explorer:
-    """Explore shared keys and the cache; taught in ``11_grouped_query_kv_cache``.
-
-    Args:
-        settings: where to start: ``num_kv_heads``, ``generated``, ``text``, ``head``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer(
-        "shared keys and the cache", CONTROLS, grouped_query_panels, grouped_query_code, settings
-    )
+grouped_query_explorer = explorer_function(
+    "shared keys and the cache",
+    "shared keys and the cache",
+    CONTROLS,
+    grouped_query_panels,
+    grouped_query_code,
+)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Steps, Words
+from chapter3_helpers.explorers.widget import Pick, Settings, Steps, Words, explorer_function
 from chapter3_helpers.handmade_transformer import (
     ALPHABET,
     MODEL,
@@ -182,23 +182,10 @@ def handmade_transformer_code(settings: Settings) -> str:
     )
 
 
-def handmade_transformer_explorer(**settings: Any) -> Explorer:
-    """Explore what any single weight is for; taught in ``10_handmade_transformer``.
-
-    Args:
-        settings: where to start: ``prompt``, ``name`` (of the array), ``row``, ``column``,
-            ``value``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer(
-        "one weight changed",
-        CONTROLS,
-        handmade_transformer_panels,
-        handmade_transformer_code,
-        settings,
-    )
+handmade_transformer_explorer = explorer_function(
+    "one weight changed",
+    "what any single weight is for",
+    CONTROLS,
+    handmade_transformer_panels,
+    handmade_transformer_code,
+)

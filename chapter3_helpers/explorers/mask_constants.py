@@ -7,7 +7,14 @@ import torch
 
 from chapter3_helpers.explorers.inputs import seeded
 from chapter3_helpers.explorers.panels import Curves, Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Slider, Steps, Switch
+from chapter3_helpers.explorers.widget import (
+    Pick,
+    Settings,
+    Slider,
+    Steps,
+    Switch,
+    explorer_function,
+)
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax
@@ -132,18 +139,10 @@ def mask_constants_code(settings: Settings) -> str:
     )
 
 
-def mask_constants_explorer(**settings: Any) -> Explorer:
-    """Explore mask constants, number formats and large scores; ``09_transformer_block``.
-
-    Args:
-        settings: where to start: ``constant``, ``dtype``, ``size``, ``way``, ``padding``, ``seed``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer(
-        "mask constants", CONTROLS, mask_constants_panels, mask_constants_code, settings
-    )
+mask_constants_explorer = explorer_function(
+    "mask constants",
+    "mask constants, number formats and large scores",
+    CONTROLS,
+    mask_constants_panels,
+    mask_constants_code,
+)

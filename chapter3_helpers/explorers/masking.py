@@ -6,7 +6,7 @@ import torch
 
 from chapter3_helpers.explorers.inputs import SENTENCE, read_sentence, seeded, sentence_code
 from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Slider, Steps
+from chapter3_helpers.explorers.widget import Pick, Settings, Slider, Steps, explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
@@ -103,16 +103,10 @@ def masking_code(settings: Settings) -> str:
     )
 
 
-def masking_explorer(**settings: Any) -> Explorer:
-    """Explore the causal mask growing row by row; taught in ``04_masking``.
-
-    Args:
-        settings: where to start: ``text``, ``tokens_read``, ``way``, ``seed``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer("causal mask", CONTROLS, masking_panels, masking_code, settings)
+masking_explorer = explorer_function(
+    "causal mask",
+    "the causal mask as it grows row by row",
+    CONTROLS,
+    masking_panels,
+    masking_code,
+)

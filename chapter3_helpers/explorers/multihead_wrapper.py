@@ -13,7 +13,7 @@ from chapter3_helpers.explorers.inputs import (
     sentence_code,
 )
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Settings, Slider
+from chapter3_helpers.explorers.widget import Settings, Slider, explorer_function
 from chapter3_helpers.fused_multihead import count_parameters
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
@@ -100,18 +100,10 @@ def multihead_wrapper_code(settings: Settings) -> str:
     )
 
 
-def multihead_wrapper_explorer(**settings: Any) -> Explorer:
-    """Explore heads side by side; taught in ``06_multihead_wrapper``.
-
-    Args:
-        settings: where to start: ``text``, ``d_out``, ``num_heads``, ``seed``, ``row``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer(
-        "several heads", CONTROLS, multihead_wrapper_panels, multihead_wrapper_code, settings
-    )
+multihead_wrapper_explorer = explorer_function(
+    "several heads",
+    "heads side by side",
+    CONTROLS,
+    multihead_wrapper_panels,
+    multihead_wrapper_code,
+)

@@ -4,7 +4,7 @@ from typing import Any
 
 from chapter3_helpers.explorers.inputs import divisors
 from chapter3_helpers.explorers.panels import Bars, Curves, Facts, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Steps
+from chapter3_helpers.explorers.widget import Pick, Settings, Steps, explorer_function
 from chapter3_helpers.performance import (
     VARIANTS,
     Sizes,
@@ -142,18 +142,10 @@ def performance_code(settings: Settings) -> str:
     )
 
 
-def performance_explorer(**settings: Any) -> Explorer:
-    """Explore operations and bytes of attention; taught in ``12_performance``.
-
-    Args:
-        settings: where to start: ``batch``, ``tokens``, ``width``, ``heads``, ``machine``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer(
-        "operations and bytes", CONTROLS, performance_panels, performance_code, settings
-    )
+performance_explorer = explorer_function(
+    "operations and bytes",
+    "operations and bytes of attention",
+    CONTROLS,
+    performance_panels,
+    performance_code,
+)

@@ -8,13 +8,13 @@ from chapter3_helpers._figures.colours import KEY_LABEL
 from chapter3_helpers.explorers.inputs import read_tokens, seeded, swap_pickers
 from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import (
-    Explorer,
     Pick,
     Settings,
     Slider,
     Steps,
     Switch,
     Words,
+    explorer_function,
 )
 from chapter3_helpers.masking import causal_mask, mask_scores
 from chapter3_helpers.positions import (
@@ -261,17 +261,10 @@ def positions_code(settings: Settings) -> str:
     )
 
 
-def positions_explorer(**settings: Any) -> Explorer:
-    """Explore five ways to place a sentence; taught in ``08_positions``.
-
-    Args:
-        settings: where to start: ``scheme``, ``text``, ``start``, ``first`` and ``second`` (the
-            words to swap, by index), ``theta``, ``num_heads``, ``head``, ``causal``, ``seed``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer("positions", CONTROLS, positions_panels, positions_code, settings)
+positions_explorer = explorer_function(
+    "positions",
+    "five ways to tell attention about order",
+    CONTROLS,
+    positions_panels,
+    positions_code,
+)

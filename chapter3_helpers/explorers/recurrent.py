@@ -10,7 +10,14 @@ import torch
 
 from chapter3_helpers.explorers.inputs import seeded
 from chapter3_helpers.explorers.panels import Bars, Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Pick, Settings, Slider, Steps, Words
+from chapter3_helpers.explorers.widget import (
+    Pick,
+    Settings,
+    Slider,
+    Steps,
+    Words,
+    explorer_function,
+)
 from chapter3_helpers.recurrent import EncoderDecoder
 from chapter3_helpers.training.toy_language import ALPHABET, tokenize
 
@@ -163,16 +170,10 @@ def recurrent_code(settings: Settings) -> str:
     )
 
 
-def recurrent_explorer(**settings: Any) -> Explorer:
-    """Explore what one hidden state keeps of a word; taught in ``00_why_attention``.
-
-    Args:
-        settings: where to start: ``word``, ``read``, ``direction``, ``keep``, ``d``, ``seed``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer("one hidden state", CONTROLS, recurrent_panels, recurrent_code, settings)
+recurrent_explorer = explorer_function(
+    "one hidden state",
+    "what one hidden state keeps of a word",
+    CONTROLS,
+    recurrent_panels,
+    recurrent_code,
+)

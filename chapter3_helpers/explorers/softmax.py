@@ -1,12 +1,10 @@
 """The explorer of ``02_softmax``: temperature, and one very large score."""
 
-from typing import Any
-
 import torch
 
 from chapter3_helpers.dot_products import attention_scores
 from chapter3_helpers.explorers.panels import Bars, Facts, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Settings, Steps
+from chapter3_helpers.explorers.widget import Settings, Steps, explorer_function
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax, softmax_naive
 
@@ -94,16 +92,10 @@ def softmax_code(settings: Settings) -> str:
     )
 
 
-def softmax_explorer(**settings: Any) -> Explorer:
-    """Explore temperature and one very large score; taught in ``02_softmax``.
-
-    Args:
-        settings: where to start: ``temperature``, ``token`` (its index), ``score``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer("softmax", CONTROLS, softmax_panels, softmax_code, settings)
+softmax_explorer = explorer_function(
+    "softmax",
+    "temperature, and one very large score",
+    CONTROLS,
+    softmax_panels,
+    softmax_code,
+)

@@ -7,7 +7,7 @@ from typing import Any
 from chapter3_helpers.explorers.inputs import divisors
 from chapter3_helpers.explorers.panels import Curves, Facts, Note, Panel
 from chapter3_helpers.explorers.style import LEVELS
-from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Steps, Switch
+from chapter3_helpers.explorers.widget import Settings, Slider, Steps, Switch, explorer_function
 from chapter3_helpers.grouped_query import kv_cache_bytes
 from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process
 
@@ -168,19 +168,10 @@ def tensor_parallel_code(settings: Settings) -> str:
     )
 
 
-def tensor_parallel_explorer(**settings: Any) -> Explorer:
-    """Explore heads spread over devices; taught in ``13_tensor_parallel``.
-
-    Args:
-        settings: where to start: ``num_heads``, ``num_kv_heads``, ``num_processes``,
-            ``head_dim``, ``num_layers``, ``feed_forward``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer(
-        "heads over devices", CONTROLS, tensor_parallel_panels, tensor_parallel_code, settings
-    )
+tensor_parallel_explorer = explorer_function(
+    "heads over devices",
+    "heads spread over devices",
+    CONTROLS,
+    tensor_parallel_panels,
+    tensor_parallel_code,
+)

@@ -1,13 +1,12 @@
 """The explorer of ``03_trainable_qkv``: how d_k saturates softmax, and what scaling does."""
 
 from functools import lru_cache
-from typing import Any
 
 import torch
 
 from chapter3_helpers.explorers.inputs import seeded
 from chapter3_helpers.explorers.panels import Curves, Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Steps
+from chapter3_helpers.explorers.widget import Settings, Slider, Steps, explorer_function
 from chapter3_helpers.sentence import TOKENS
 from chapter3_helpers.softmax import softmax
 
@@ -111,16 +110,10 @@ def trainable_qkv_code(settings: Settings) -> str:
     )
 
 
-def trainable_qkv_explorer(**settings: Any) -> Explorer:
-    """Explore saturation against d_k, with and without scaling; taught in ``03_trainable_qkv``.
-
-    Args:
-        settings: where to start: ``d_k``, ``seed``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer("scaling", CONTROLS, trainable_qkv_panels, trainable_qkv_code, settings)
+trainable_qkv_explorer = explorer_function(
+    "scaling",
+    "saturation against d_k, with and without scaling",
+    CONTROLS,
+    trainable_qkv_panels,
+    trainable_qkv_code,
+)

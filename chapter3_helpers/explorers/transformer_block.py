@@ -8,7 +8,7 @@ from torch import nn
 from chapter3_helpers.copy_weights import copy_weights
 from chapter3_helpers.explorers.inputs import read_tokens, seeded, swap_pickers
 from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Explorer, Settings, Slider, Switch, Words
+from chapter3_helpers.explorers.widget import Settings, Slider, Switch, Words, explorer_function
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.transformer_block import MinimalTransformerBlock
 
@@ -189,19 +189,10 @@ def transformer_block_code(settings: Settings) -> str:
     return "\n".join(lines)
 
 
-def transformer_block_explorer(**settings: Any) -> Explorer:
-    """Explore what each of a block's four ingredients is for; ``09_transformer_block``.
-
-    Args:
-        settings: where to start: ``attention``, ``mask``, ``positions``, ``relu``, ``text``,
-            ``first``, ``second``, ``seed``.
-
-    Returns:
-        A widget, to be the last line of a cell in JupyterLab.
-
-    Raises:
-        ValueError: there is no such setting, or it has no such value.
-    """
-    return Explorer(
-        "four ingredients", CONTROLS, transformer_block_panels, transformer_block_code, settings
-    )
+transformer_block_explorer = explorer_function(
+    "four ingredients",
+    "what each of four ingredients is for",
+    CONTROLS,
+    transformer_block_panels,
+    transformer_block_code,
+)

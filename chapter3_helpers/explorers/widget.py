@@ -7,6 +7,7 @@ that has no meaning for them is greyed out.
 """
 
 import contextlib
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,13 +68,18 @@ class Slider(Control):
 class Steps(Control):
     """A slider over listed values, such as the divisors of ``d_out``.
 
-    ``options`` maps the other settings to what is on offer: values, or (label, value) pairs.
+    ``options`` are values, or (label, value) pairs; where what is on offer depends on the other
+    settings, a function of these.
     """
 
-    options: Callable[[Settings], Sequence[Any]]
+    options: Sequence[Any] | Callable[[Settings], Sequence[Any]]
+
+    def offered(self, settings: Settings) -> list[Any]:
+        """Return the options for these settings."""
+        return list(self.options(settings) if callable(self.options) else self.options)
 
     def build(self, settings: Settings) -> widgets.Widget:
-        return widgets.SelectionSlider(options=list(self.options(settings)), **self.words())
+        return widgets.SelectionSlider(options=self.offered(settings), **self.words())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +233,7 @@ class Explorer(widgets.VBox):
         if not isinstance(control, Steps):
             return
         widget = self.controls[control.name]
-        options = list(control.options(self.settings))
+        options = control.offered(self.settings)
         if options == list(widget.options):
             return
         values = [option[1] if isinstance(option, tuple) else option for option in options]
@@ -261,3 +267,36 @@ class Explorer(widgets.VBox):
 
     def __repr__(self) -> str:
         return f"Explorer: {self.name}. Run this cell in JupyterLab to move its controls."
+
+
+def explorer_function(
+    name: str,
+    about: str,
+    controls: Sequence[Control],
+    panels: Callable[[Settings], Sequence[Panel]],
+    code: Callable[[Settings], str],
+) -> Callable[..., Explorer]:
+    """Make the function that a notebook calls: where to start, by keyword -> ``Explorer``.
+
+    Its help and its signature name every setting, as the controls do; ``about`` completes the
+    sentence "Explore ...". The other arguments are those of ``Explorer``.
+    """
+
+    def explorer(**settings: Any) -> Explorer:
+        return Explorer(name, controls, panels, code, settings)
+
+    listed = "\n".join(f"    {control.name}: {control.tooltip}." for control in controls)
+    explorer.__doc__ = (
+        f"Explore {about}.\n\nArgs:\n{listed}\n\n"
+        "Returns:\n    A widget, to be the last line of a cell in JupyterLab.\n\n"
+        "Raises:\n    ValueError: there is no such setting, or it has no such value.\n"
+    )
+    explorer.__module__ = panels.__module__
+    explorer.__name__ = explorer.__qualname__ = panels.__name__.replace("_panels", "_explorer")
+    explorer.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(control.name, inspect.Parameter.KEYWORD_ONLY, default=control.default)
+            for control in controls
+        ]
+    )
+    return explorer

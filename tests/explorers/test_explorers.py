@@ -2,25 +2,22 @@
 
 import gc
 import importlib
-import os
-import pkgutil
+import inspect
 import random
 from functools import cache
 
 import numpy as np
-import psutil
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from ipywidgets.widgets import widget as widget_registry
-from matplotlib import pyplot
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.panels import Panel, render
+from chapter3_helpers.explorers.panels import render
 from chapter3_helpers.explorers.widget import Explorer, Pick, Slider, Steps, Switch, Words
+from tests.explorers import run
 
-HERE = {module.name for module in pkgutil.iter_modules(explorers.__path__)}
 TOPICS = [name.removesuffix("_explorer") for name in explorers.__all__]
 TEXTS = [
     "",
@@ -39,28 +36,18 @@ def explorer(topic: str) -> Explorer:
     return getattr(explorers, f"{topic}_explorer")()
 
 
-def values(control):
-    """Return a strategy for what a control without options of its own can be moved to."""
+def values(subject: Explorer, control) -> list:
+    """Return what a control can be moved to at present."""
     if isinstance(control, Words):
-        return st.sampled_from(TEXTS) | st.text(max_size=40)
+        return TEXTS
     if isinstance(control, Switch):
-        return st.booleans()
+        return [True, False]
     if isinstance(control, Pick):
-        return st.sampled_from(
-            [option[1] if isinstance(option, tuple) else option for option in control.options]
-        )
-    if isinstance(control, Slider):
-        steps = round((control.high - control.low) / control.step)
-        return st.integers(0, steps).map(lambda k: control.low + k * control.step)
-    raise TypeError(control)
-
-
-def move(subject: Explorer, control, data) -> None:
-    widget = subject.controls[control.name]
+        return list(control.options)
     if isinstance(control, Steps):
-        widget.index = data.draw(st.integers(0, len(widget.options) - 1), label=control.name)
-    else:
-        widget.value = data.draw(values(control), label=control.name)
+        return [value for _, value in subject.controls[control.name]._options_full]
+    steps = round((control.high - control.low) / control.step)
+    return [control.low + k * control.step for k in range(steps + 1)]
 
 
 def check_code(topic: str, settings: dict) -> None:
@@ -71,9 +58,7 @@ def check_code(topic: str, settings: dict) -> None:
     except ValueError:  # a sentence is shown in place of numbers
         return
     state = state if isinstance(state, dict) else vars(state)
-    space: dict = {}
-    with torch.random.fork_rng(devices=[]):
-        exec(explorer(topic).code(settings), space)
+    space = run(explorer(topic).code(settings))
     names = [name for name in state if name in space]
     assert names, f"the code of {topic} defines none of {list(state)}"
     for name in names:
@@ -89,54 +74,61 @@ def check_code(topic: str, settings: dict) -> None:
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_random_walks_over_all_controls(topic):
-    """At least 1,000 settings: no exception, panels or a sentence, nothing left open."""
+    """200 settings: no exception, a sentence for a bad text alone, and code that agrees."""
     subject = explorer(topic)
-    seen = 0
 
     @settings(
-        max_examples=100, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+        max_examples=20,
+        deadline=None,
+        derandomize=True,
+        phases=[Phase.generate],  # to shrink a fault found would take minutes
+        suppress_health_check=list(HealthCheck),
     )
     @given(st.data())
     def walk(data):
-        nonlocal seen
         subject.reset()
-        for _ in range(11):
-            control = data.draw(st.sampled_from(subject.spec), label="control")
-            move(subject, control, data)
-            assert subject.view.value
-            assert all(
-                control.enabled(subject.settings) in (True, False) for control in subject.spec
-            )
-            seen += 1
+        for _ in range(10):
+            control = data.draw(st.sampled_from(subject.spec))
+            choices = st.sampled_from(values(subject, control))
+            if isinstance(control, Words):
+                choices = choices | st.text(max_size=40)
+            subject.controls[control.name].value = data.draw(choices, label=control.name)
+            typed = [c for c in subject.spec if isinstance(c, Words)]
+            if 'class="error"' in subject.view.value:
+                assert any(subject.settings[c.name] != c.default for c in typed)
         check_code(topic, subject.settings)
 
     walk()
-    assert seen >= 1000
-    assert pyplot.get_fignums() == []
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_memory_stays_flat_and_no_widget_is_left_behind(topic):
+def test_the_code_agrees_at_both_ends_of_every_control(topic):
+    subject = explorer(topic)
+    for control in subject.spec:
+        subject.reset()
+        every = values(subject, control)
+        for value in {every[0]: 0, every[-1]: 0} if isinstance(control, Slider | Steps) else every:
+            subject.set(**{control.name: value})
+            check_code(topic, subject.settings)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_nothing_is_left_behind(topic):
+    """However often it is drawn anew: fewer than one more living object for each time."""
     subject, choose = explorer(topic), random.Random(0)
+    moved = [control for control in subject.spec if isinstance(control, Slider | Steps)]
 
-    def wander(steps: int) -> None:
+    def living_after(steps: int) -> tuple[int, int]:
         for _ in range(steps):
-            control = choose.choice([c for c in subject.spec if isinstance(c, Slider | Steps)])
-            widget = subject.controls[control.name]
-            if isinstance(control, Steps):
-                widget.index = choose.randrange(len(widget.options))
-            else:
-                steps = round((control.high - control.low) / control.step)
-                widget.value = control.low + choose.randrange(steps + 1) * control.step
+            control = choose.choice(moved)
+            subject.controls[control.name].value = choose.choice(values(subject, control))
+        gc.collect()
+        return len(gc.get_objects()), len(widget_registry._instances)
 
-    wander(150)
-    gc.collect()
-    process = psutil.Process(os.getpid())
-    before, widgets = process.memory_info().rss, len(widget_registry._instances)
-    wander(300)
-    gc.collect()
-    assert len(widget_registry._instances) == widgets
-    assert process.memory_info().rss - before < 12_000_000
+    before = living_after(30)  # caches fill up
+    after = living_after(30)
+    assert after[0] - before[0] < 30
+    assert after[1] == before[1]
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -145,15 +137,12 @@ def test_reset_goes_back_to_the_start(topic):
     subject.reset()
     start, defaults = subject.view.value, subject.settings
     for control in subject.spec:
-        widget = subject.controls[control.name]
-        if isinstance(control, Steps):
-            widget.index = len(widget.options) - 1
-        elif isinstance(control, Slider):
-            widget.value = control.high
+        if isinstance(control, Slider | Steps):
+            subject.controls[control.name].value = values(subject, control)[-1]
     assert subject.settings != defaults
     subject.reset_button.click()
     assert subject.settings == defaults == {c.name: c.default for c in subject.spec}
-    assert subject.view.value == start
+    assert subject.view.value == start == render(subject.panels(defaults))
 
 
 def test_reset_goes_back_to_settings_of_ones_own():
@@ -168,36 +157,39 @@ def test_reset_goes_back_to_settings_of_ones_own():
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_the_python_button_shows_code_that_runs(topic):
+def test_the_python_button_shows_and_hides_a_few_lines(topic):
     subject = explorer(topic)
     subject.reset()
-    assert "<pre>" not in subject.code_view.value or subject.code_view.layout.display == "none"
+    assert subject.code_view.layout.display == "none"
     subject.code_button.value = True
     assert subject.code_view.layout.display != "none"
     code = subject.code(subject.settings)
     assert len([line for line in code.splitlines() if line.strip()]) <= 12
-    exec(code, {})
     subject.code_button.value = False
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_what_is_shown_is_a_function_of_the_settings(topic):
-    subject = explorer(topic)
-    subject.reset()
-    panels = subject.panels(subject.settings)
-    assert all(isinstance(panel, Panel) for panel in panels)
-    assert render(panels) == render(subject.panels(dict(subject.settings))) == subject.view.value
+    assert subject.code_view.layout.display == "none"
 
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_every_control_has_a_label_a_tooltip_and_a_readout(topic):
     for control in explorer(topic).spec:
         widget = explorer(topic).controls[control.name]
-        assert control.label
         assert widget.description == control.label
+        assert len(control.label) > 0
         assert len(control.tooltip) > 10
         if isinstance(control, Slider | Steps):
             assert widget.readout
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_help_and_signature_name_every_setting(topic):
+    function = getattr(explorers, f"{topic}_explorer")
+    assert function.__name__ == f"{topic}_explorer"
+    parameters = inspect.signature(function).parameters.values()
+    spec = explorer(topic).spec
+    assert [(p.name, p.default) for p in parameters] == [(c.name, c.default) for c in spec]
+    assert all(f"{control.name}: {control.tooltip}" in function.__doc__ for control in spec)
+    with pytest.raises(ValueError, match=r"settings must be among .*, got nonsense"):
+        function(nonsense=1)
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -212,12 +204,6 @@ def test_markup_that_a_reader_types_is_escaped(topic):
                 assert "<script>" not in view.value
             subject.code_button.value = False
     subject.reset()
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_unknown_settings_are_refused(topic):
-    with pytest.raises(ValueError, match=r"settings must be among .*, got nonsense"):
-        explorer(topic).set(nonsense=1)
 
 
 @pytest.mark.parametrize(
@@ -249,9 +235,8 @@ def test_every_step_of_a_slider_is_accepted(topic):
     subject = explorer(topic)
     for control in subject.spec:
         if isinstance(control, Slider):
-            steps = round((control.high - control.low) / control.step)
-            for k in {*range(min(steps, 25)), steps}:
-                value = control.low + k * control.step
+            every = values(subject, control)
+            for value in [*every[:25], every[-1]]:
                 subject.set(**{control.name: value})
                 assert subject.settings[control.name] == value
                 subject.set(**{control.name: round(value, 6)})  # as a reader would write it
@@ -267,11 +252,6 @@ def test_two_explorers_share_nothing():
     assert second.settings["seed"] == 5
 
 
-def test_every_topic_has_an_explorer():
-    assert set(TOPICS) <= HERE
-
-
 def test_explorers_are_found_by_name_and_nothing_else_is():
-    assert "attention_explorer" in dir(explorers)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = explorers.nonsense
