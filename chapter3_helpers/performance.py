@@ -1,27 +1,26 @@
 """Why is one implementation faster than another? Counting arithmetic and memory traffic.
 
 A machine has two speeds: how many floating-point operations it does in a second, and how many
-bytes it moves between memory and processor. Whoever counts both for an algorithm knows which of
-the two it waits for. Taught in ``12_performance``.
+bytes it moves between memory and processor. Counting both for an algorithm says which of the two
+it waits for. Taught in ``12_performance``.
 """
 
-import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import functools
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import nn
+from torch.nn import functional
 
 from chapter3_helpers._checks.numbers import (
     check_choice,
     check_heads,
     check_number,
     check_positive,
+    check_size,
     check_sizes,
 )
-from chapter3_helpers.onednn_linear import OneDNNLinear
 
 VARIANTS = ("wrapper", "split", "packed", "fused")
 # How often the scores (B, H, T, T) cross the memory bus on their way to weights when every step is
@@ -48,8 +47,9 @@ class Sizes:
     heads: int
 
     def __post_init__(self) -> None:
-        check_sizes(batch=self.batch, tokens=self.tokens)
-        check_heads(self.width, self.heads)
+        batch, tokens = check_sizes(batch=self.batch, tokens=self.tokens)
+        width, heads = check_heads(self.width, self.heads)
+        vars(self).update(batch=batch, tokens=tokens, width=width, heads=heads)
 
     @property
     def head_dim(self) -> int:
@@ -62,21 +62,19 @@ class Sizes:
 def count_flops(sizes: Sizes, skip_hidden: bool = True) -> dict[str, int]:
     """Count the additions and multiplications of the matrix products, step by step.
 
-    A product (n, k) @ (k, m) takes n * m * k of each, 2 * n * m * k together. Softmax is left
-    out: it takes a few operations a score, where comparing and mixing take 4 * head_dim.
+    A product (n, k) @ (k, m) takes 2 * n * m * k. Softmax is left out: it takes a few operations
+    per score, where comparing and mixing take 4 * head_dim.
 
     Args:
         sizes: of the call.
-        skip_hidden: count only the scores that a causal mask leaves, T * (T + 1) / 2 a head; else
-            all T * T, which every implementation without a fused kernel computes.
+        skip_hidden: count only the T * (T + 1) / 2 scores of a head that a causal mask leaves,
+            not all T * T, which every implementation without a fused kernel computes.
 
     >>> count_flops(Sizes(batch=1, tokens=6, width=4, heads=2))
     {'project': 576, 'compare': 168, 'mix': 168, 'out_proj': 192}
-
-    Taught in ``12_performance``.
     """
     B, T, d = sizes.batch, sizes.tokens, sizes.width
-    pairs = T * (T + 1) // 2 if skip_hidden else T * T  # a head; H heads of d / H numbers: d
+    pairs = T * (T + 1) // 2 if skip_hidden else T * T  # per head; H heads of d / H numbers: d
     return {
         "project": 2 * B * T * d * 3 * d,
         "compare": 2 * B * pairs * d,
@@ -88,23 +86,20 @@ def count_flops(sizes: Sizes, skip_hidden: bool = True) -> dict[str, int]:
 def count_bytes(sizes: Sizes, variant: str, bytes_per_number: int = 4) -> dict[str, int]:
     """Count the bytes that cross the memory bus if no step finds its input in a cache.
 
-    Every operation then reads its inputs and writes its result once. The variants differ in two
-    places: how often the input is read to be projected (3 * H times by separate heads, 3 times
-    by three projections, once by a packed one), and what happens to the scores, which a fused
-    kernel never sends to memory.
+    Every operation then reads its inputs and writes its result once. The variants differ in how
+    often they read the input to project it, and in whether they send the scores to memory.
 
     Raises:
-        ValueError: ``variant`` is not one of ``VARIANTS``.
+        TypeError, ValueError: ``variant`` is not one of ``VARIANTS``, or ``bytes_per_number`` is
+            not an integer of at least 1.
 
     >>> count_bytes(Sizes(batch=1, tokens=6, width=4, heads=2), "split")
     {'project': 768, 'compare': 480, 'softmax': 3456, 'mix': 480, 'out_proj': 448}
     >>> count_bytes(Sizes(batch=1, tokens=6, width=4, heads=2), "fused")
     {'project': 576, 'compare': 192, 'softmax': 0, 'mix': 192, 'out_proj': 256}
-
-    Taught in ``12_performance``.
     """
     check_choice("variant", variant, VARIANTS)
-    check_sizes(bytes_per_number=bytes_per_number)
+    bytes_per_number = check_size("bytes_per_number", bytes_per_number)
     tokens = sizes.batch * sizes.tokens * sizes.width  # numbers in x, and in each of its like
     weights = sizes.width**2
     scores = 0 if variant == "fused" else sizes.batch * sizes.heads * sizes.tokens**2
@@ -121,14 +116,13 @@ def count_bytes(sizes: Sizes, variant: str, bytes_per_number: int = 4) -> dict[s
 
 
 def intensity(sizes: Sizes, variant: str, bytes_per_number: int = 4) -> float:
-    """Return the operations that are done for every byte moved (arithmetic intensity).
+    """Return the operations done for every byte moved: the arithmetic intensity.
 
-    Counted are the operations that are done, so all T * T scores where they are stored.
+    Variants that store the scores compute all T * T of them, so all are counted there.
 
-    >>> round(intensity(Sizes(batch=8, tokens=1024, width=768, heads=12), "split"), 1)
-    10.7
-
-    Taught in ``12_performance``.
+    >>> gpt2 = Sizes(batch=8, tokens=1024, width=768, heads=12)
+    >>> [round(intensity(gpt2, name), 1) for name in ("split", "fused")]
+    [10.7, 197.4]
     """
     done = sum(count_flops(sizes, skip_hidden=variant == "fused").values())
     return done / sum(count_bytes(sizes, variant, bytes_per_number).values())
@@ -137,20 +131,17 @@ def intensity(sizes: Sizes, variant: str, bytes_per_number: int = 4) -> float:
 def least_seconds(
     sizes: Sizes, variant: str, flops_per_second: float, bytes_per_second: float
 ) -> float:
-    """Return the time that a machine needs at the least, step after step.
+    """Return the least time that a machine needs, step after step.
 
-    A step takes as long as its arithmetic or its memory traffic, whichever is longer; the next
-    one starts when it is done.
+    A step takes as long as its arithmetic or its memory traffic, whichever is longer.
 
     Raises:
-        TypeError, ValueError: ``variant`` is not one of ``VARIANTS``, or a speed is no number
+        TypeError, ValueError: ``variant`` is not one of ``VARIANTS``, or a speed is not a number
             above 0.
 
     >>> gpt2 = Sizes(batch=8, tokens=1024, width=768, heads=12)
     >>> [round(least_seconds(gpt2, name, 200e9, 20e9), 2) for name in ("split", "fused")]
     [0.56, 0.26]
-
-    Taught in ``12_performance``.
     """
     check_positive(flops_per_second=flops_per_second, bytes_per_second=bytes_per_second)
     flops, moved = count_flops(sizes, variant == "fused"), count_bytes(sizes, variant)
@@ -160,122 +151,116 @@ def least_seconds(
 
 
 def roof(intensity: float, flops_per_second: float, bytes_per_second: float) -> float:
-    """Return the most operations a second that a machine can do at an intensity.
-
-    It is the lower of two limits: the processor's, and what memory delivers times what is done
-    with every byte.
+    """Return the most operations per second that a machine can do at an intensity.
 
     Raises:
-        TypeError, ValueError: ``intensity`` is below 0, a speed not above 0, or one no number.
+        TypeError, ValueError: ``intensity`` is not a number from 0 up, or a speed not one above 0.
 
     >>> roof(2.0, flops_per_second=100.0, bytes_per_second=10.0)  # memory is the limit
     20.0
     >>> roof(50.0, flops_per_second=100.0, bytes_per_second=10.0)  # the processor is
     100.0
 
-    Source: Williams, Waterman and Patterson, "Roofline" (2009). Taught in ``12_performance``.
+    Source: Williams, Waterman and Patterson, "Roofline" (2009).
     """
     check_number("intensity", intensity, low=0.0)
     check_positive(flops_per_second=flops_per_second, bytes_per_second=bytes_per_second)
     return min(flops_per_second, intensity * bytes_per_second)
 
 
-def measure_limits(
-    device: torch.device | str = "cpu", megabytes: int = 256, width: int = 1024, rounds: int = 7
-) -> tuple[float, float]:
-    """Measure this machine's two speeds: operations a second, and bytes a second.
+# From so many tokens and multiplications on, oneDNN was as fast or faster on the two processors
+# that were measured. It reorders the whole weight at every call, which few tokens do not pay for.
+TOKENS, MULTIPLICATIONS = 1024, 2 * 10**8
 
-    The first comes from a matrix product in float32, by torch's usual library or by oneDNN,
-    whichever is faster; the second from arrays that no cache holds, copied (one read, one written)
-    or added (two read, one written), whichever moves more bytes. The best of several rounds
-    counts: whatever disturbs a round can only slow it down.
+
+class OneDNNLinear(nn.Linear):
+    """``nn.Linear`` as a convolution, which PyTorch hands to oneDNN instead of MKL.
+
+    A linear layer treats every token alike, as a convolution of one pixel treats every pixel. So
+    the tokens are laid out as pictures one pixel wide and ``in_features`` deep. Few tokens, other
+    devices and dtypes and ``torch.export`` take the way of ``nn.Linear``.
+
+    The class has no state of its own: ``accelerate`` turns layers into it, ``restore`` back.
+    """
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map tokens (..., in_features) to (..., out_features)."""
+        exporting = getattr(torch.compiler, "is_exporting", bool)()  # since PyTorch 2.7
+        if exporting or not self._is_worthwhile(x):
+            return super().forward(x)
+        # with a single thread, PyTorch asks oneDNN only if there are 16 pictures
+        pictures = 16 if x.shape[:-1].numel() % 16 == 0 else 1
+        pixels = x.reshape(pictures, -1, 1, self.in_features).permute(0, 3, 1, 2)  # (N, in, H, 1)
+        pixels = functional.conv2d(pixels, self.weight[:, :, None, None], self.bias)
+        return pixels.permute(0, 2, 3, 1).reshape(*x.shape[:-1], self.out_features)
+
+    def _is_worthwhile(self, x: torch.Tensor) -> bool:
+        fits = x.shape[-1] == self.in_features and x.dtype == self.weight.dtype == torch.float32
+        large = x.shape[:-1].numel() >= TOKENS and x.numel() * self.out_features >= MULTIPLICATIONS
+        on_cpu = x.is_cpu and self.weight.is_cpu
+        return fits and large and on_cpu and torch.backends.mkldnn.enabled
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if not onednn_is_faster():  # it may have been saved on another machine
+            self.__class__ = nn.Linear
+
+
+def accelerate(module: nn.Module) -> nn.Module:
+    """Swap a module's linear layers, in place, for ones on the library that is faster on this CPU.
+
+    PyTorch takes its matrix products on a CPU from MKL and its convolutions from oneDNN. On two
+    AMD processors with AVX-512, oneDNN was up to almost twice as fast for many tokens: on such
+    processors every layer that is exactly an ``nn.Linear`` becomes a ``OneDNNLinear``; on others
+    nothing changes. Only the class changes, so each layer stays the same object, with its name,
+    parameters, hooks and ``state_dict``. Subclasses of ``nn.Linear`` keep their own ``forward``,
+    and ``nn.MultiheadAttention``, which calls no linear layer, gains nothing. ``torch.compile``
+    takes layers as it first finds them, so call this before.
 
     Args:
-        device: where to measure.
-        megabytes: the size of an array.
-        width: of the matrices, (2 * width, width) @ (width, width).
-        rounds: how often.
+        module: any module, also an ``nn.Linear`` itself.
 
-    Taught in ``12_performance``.
-    """
-    check_sizes(megabytes=megabytes, width=width, rounds=rounds)
-    left, right = torch.ones(2 * width, width, device=device), torch.ones(width, width).to(device)
-    first, second, target = torch.ones(3, megabytes * 250_000, device=device)
-    product = left @ right
-    layer = OneDNNLinear(width, width, bias=False).to(device).requires_grad_(False)
-    multiply = min(
-        best_time(lambda: torch.mm(left, right, out=product), rounds, device),
-        best_time(lambda: layer(left), rounds, device),
-    )
-    copy = best_time(lambda: target.copy_(first), rounds, device)
-    add = best_time(lambda: torch.add(first, second, out=target), rounds, device)
-    return 4 * width**3 / multiply, first.nbytes * max(2 / copy, 3 / add)
-
-
-def best_time(call: Callable[[], Any], rounds: int, device: torch.device | str = "cpu") -> float:
-    """Return the seconds of the fastest of several calls, after one that warms up.
+    Returns:
+        ``module``.
 
     Raises:
-        TypeError, ValueError: ``rounds`` is not an integer of at least 1.
+        TypeError: ``module`` is not an ``nn.Module``.
+
+    >>> layer = nn.Linear(3, 2)
+    >>> accelerate(layer) is layer
+    True
+    >>> restore(layer)
+    Linear(in_features=3, out_features=2, bias=True)
     """
-    check_sizes(rounds=rounds)
-    times = []
-    for _ in range(rounds + 1):
-        synchronize(device)
-        start = time.perf_counter()
-        call()
-        synchronize(device)
-        times.append(time.perf_counter() - start)
-    return min(times[1:])
+    return _swap(module, nn.Linear, OneDNNLinear if onednn_is_faster() else nn.Linear)
 
 
-def synchronize(device: torch.device | str) -> None:
-    """Wait until a GPU has done what it was told; a CPU has."""
-    if torch.device(device).type == "cuda":
-        torch.cuda.synchronize(device)
+def restore(module: nn.Module) -> nn.Module:
+    """Undo ``accelerate``, in place; a module that it never changed stays as it is.
 
-
-def peak_memory(call: Callable[[], Any], device: torch.device | str = "cpu") -> int:
-    """Return the most bytes that torch held at one moment of a call, above what it held before.
-
-    On a CPU the allocations are taken from torch's own profiler, so the answer does not depend
-    on what else the machine does.
-
-    >>> x = torch.ones(1000)
-    >>> peak_memory(lambda: x + x)
-    4000
-
-    Taught in ``12_performance``.
+    Raises:
+        TypeError: ``module`` is not an ``nn.Module``.
     """
-    if torch.device(device).type == "cuda":
-        synchronize(device)
-        torch.cuda.reset_peak_memory_stats(device)
-        before = torch.cuda.memory_allocated(device)
-        call()
-        return torch.cuda.max_memory_allocated(device) - before
-    with (
-        _silent_stderr(),  # the profiler reports its start and end there
-        torch.autograd.profiler.profile(profile_memory=True, use_kineto=False) as profiler,
-    ):
-        result = call()
-    del result
-    events = profiler.kineto_results.events()
-    changes = [(event.start_ns(), event.nbytes()) for event in events if event.name() == "[memory]"]
-    held = peak = 0
-    for _, change in sorted(changes, key=lambda pair: pair[0]):
-        held += change
-        peak = max(peak, held)
-    return peak
+    return _swap(module, OneDNNLinear, nn.Linear)
 
 
-@contextmanager
-def _silent_stderr() -> Iterator[None]:
-    """Keep what compiled code writes to the error stream away from the reader."""
-    saved = os.dup(2)
-    try:
-        with open(os.devnull, "w") as nowhere:
-            os.dup2(nowhere.fileno(), 2)
-        yield
-    finally:
-        os.dup2(saved, 2)
-        os.close(saved)
+def _swap(module: nn.Module, old: type[nn.Linear], new: type[nn.Linear]) -> nn.Module:
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"module must be a torch.nn.Module, got {type(module).__name__}")
+    for layer in module.modules():
+        if type(layer) is old:
+            layer.__class__ = new
+    return module
+
+
+@functools.cache
+def onednn_is_faster() -> bool:
+    """Say whether this CPU is like those on which oneDNN was measured to be faster."""
+    libraries = torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()
+    cpu = cpu_capabilities()
+    return libraries and "AMD" in cpu.get("cpu_name", "") and cpu.get("avx512_f", False)
+
+
+def cpu_capabilities() -> dict[str, Any]:
+    """Say what the CPU is called and can do, by name; {} before PyTorch 2.11."""
+    return getattr(torch.cpu, "get_capabilities", dict)()

@@ -5,27 +5,25 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from chapter3_helpers import performance
 from chapter3_helpers.benchmarks import __main__ as benchmark
-from chapter3_helpers.benchmarks import measure, variants
-from chapter3_helpers.benchmarks.measure import (
-    in_turn,
-    measure_generation,
-    measure_memory,
-    measure_sizes,
-)
+from chapter3_helpers.benchmarks import machine, measure, variants
+from chapter3_helpers.benchmarks.machine import best_time, in_turn, measure_limits, peak_memory
+from chapter3_helpers.benchmarks.measure import measure_generation, measure_memory, measure_sizes
 from chapter3_helpers.benchmarks.report import generation_table, memory_table, table
 from chapter3_helpers.benchmarks.variants import (
     find_wrong,
-    flex_attention_variant,
+    flex_variant,
     make_variants,
     shared_weights,
 )
 from chapter3_helpers.fused_multihead import MultiHeadAttention
-from chapter3_helpers.performance import Sizes, peak_memory
+from chapter3_helpers.performance import OneDNNLinear, Sizes
 from tests.devices import DEVICES
 
 SMALL = Sizes(batch=2, tokens=5, width=21, heads=3)
@@ -51,11 +49,18 @@ def test_all_variants_are_one_function_with_one_set_of_weights(device):
     assert find_wrong(made, x) == {}
 
 
+def test_accelerated_is_fused_with_other_layers(monkeypatch):
+    monkeypatch.setattr(performance, "onednn_is_faster", lambda: True)
+    made = {variant.name: variant.module for variant in make_variants(SMALL)}
+    assert type(made["accelerated"].W_qkv) is type(made["accelerated"].out_proj) is OneDNNLinear
+    assert type(made["fused"].W_qkv) is torch.nn.Linear
+
+
 def test_what_was_measured_is_saved_before_the_rest_is(tmp_path, monkeypatch, capsys):
-    def stop_at_the_second(sizes, *arguments):
+    def stop_at_the_second(sizes, variants, *_):
         if sizes == benchmark.QUICK_SIZES[1]:
             raise KeyboardInterrupt
-        return measure_sizes(sizes, "cpu", 0.01, flex=False)
+        return measure_sizes(sizes, variants, "cpu", 0.01)
 
     monkeypatch.setattr(benchmark, "measure_sizes", stop_at_the_second)
     with pytest.raises(KeyboardInterrupt):
@@ -66,52 +71,46 @@ def test_what_was_measured_is_saved_before_the_rest_is(tmp_path, monkeypatch, ca
     assert "fused" in capsys.readouterr().out
 
 
-def test_what_is_wrong_is_listed_and_not_timed():
-    made = make_variants(SMALL)
-    made[4] = replace(made[4], call=lambda x, right=made[4].call: right(x) + 0.01)
-    made[5] = replace(made[5], call=lambda x: torch.full_like(x, torch.nan))
-    rows = measure_sizes(SMALL, seconds=0.01, flex=False, variants=made)
-    by_name = {(row["variant"], row["pass"]): row for row in rows}
-    for name in ("fused", "torch"):
-        for way in ("forward", "forward + backward"):
-            assert by_name[name, way]["reason"].startswith("WRONG")
-            assert "median" not in by_name[name, way]
-    assert by_name["packed", "forward"]["median"] > 0
-    assert "WRONG by 0.01, not timed" in table(rows)
+def changed(name, change, **more):
+    """Return all variants, one of them with another call."""
+    return [
+        replace(v, call=lambda x, right=v.call: change(right, x), **more) if v.name == name else v
+        for v in make_variants(SMALL)
+    ]
 
 
-def wrong_rows(rows):
-    return {
-        (row["variant"], row["pass"])
-        for row in rows
-        if row.get("reason", "").startswith("WRONG") and "median" not in row
+def reasons(made):
+    rows = measure_sizes(SMALL, made, seconds=0.01)
+    assert all(("median" in row) is ("reason" not in row) for row in rows)
+    return {(row["variant"], row["pass"]): row["reason"] for row in rows if "reason" in row}
+
+
+@pytest.mark.parametrize("name", ["wrapper", "split", "torch"])  # the first, the base of ratios
+@pytest.mark.parametrize("error", [0.01, float("nan")])
+def test_what_is_wrong_is_listed_and_not_timed_and_condemns_no_other(name, error):
+    reason = f"WRONG by {error:.2g}, not timed"
+    assert reasons(changed(name, lambda right, x: right(x) + error)) == {
+        (name, "forward"): reason,
+        (name, "forward + backward"): reason,
     }
-
-
-@pytest.mark.parametrize("place", [0, 1])  # the first one, and the one that speeds refer to
-def test_a_wrong_variant_condemns_no_other(place):
-    made = make_variants(SMALL)
-    made[place] = replace(made[place], call=lambda x, right=made[place].call: right(x) + 0.01)
-    rows = measure_sizes(SMALL, seconds=0.01, flex=False, variants=made)
-    name = made[place].name
-    assert wrong_rows(rows) == {(name, "forward"), (name, "forward + backward")}
 
 
 def test_a_wrong_gradient_is_listed_and_not_timed():
     """The right numbers with the gradient of something else; the forward pass may be timed."""
-    made = make_variants(SMALL)
-    made[4] = replace(
-        made[4], call=lambda x, right=made[4].call: right(x) + 0.01 * (x - x.detach())
-    )
-    made[5] = replace(made[5], call=lambda x, right=made[5].call: right(x.detach()) + 0 * x)
-    made[6] = replace(made[6], call=made[5].call, backward=False)
-    rows = measure_sizes(SMALL, seconds=0.01, flex=False, variants=made)
-    way = "forward + backward"
-    assert wrong_rows(rows) == {("fused", way), ("torch", way)}
-    by_name = {(row["variant"], row["pass"]): row for row in rows}
-    assert by_name["fused", way]["reason"] == "WRONG by 0.01, not timed"
-    assert by_name["fused", "forward"]["median"] > 0
-    assert by_name["torch+weights", way]["reason"] == "has no backward here"
+    wrong = changed("fused", lambda right, x: right(x) + 0.01 * (x - x.detach()))
+    way = ("fused", "forward + backward")
+    assert reasons(wrong) == {way: "WRONG by 0.01, not timed"}
+    without = changed("fused", lambda right, x: right(x).detach(), backward=False)
+    assert reasons(without) == {way: "has no backward here"}
+
+
+def test_a_wrong_variant_is_seen_in_the_exit_status(tmp_path, monkeypatch):
+    for name in ("measure_memory", "measure_generation", "save"):
+        monkeypatch.setattr(benchmark, name, lambda *_: [])
+    for reason, status in (("WRONG by 1, not timed", 1), ("left out: needs about 9 GB", 0)):
+        row = {"sizes": "(1, 6, 4, 2)", "variant": "split", "pass": "forward", "reason": reason}
+        monkeypatch.setattr(benchmark, "measure_sizes", lambda *_, row=row: [row])
+        assert benchmark.main(["--quick", "--device", "cpu", "--out", str(tmp_path)]) == status
 
 
 def test_nothing_to_compare_is_nothing_wrong():
@@ -126,7 +125,7 @@ def test_variants_neither_heed_nor_change_the_random_numbers_of_the_caller(monke
     before = torch.get_rng_state()
     found = shared_weights(SMALL).state_dict()
     make_variants(SMALL)
-    flex_attention_variant(SMALL)
+    flex_variant(SMALL)
     assert torch.equal(torch.get_rng_state(), before)
     torch.testing.assert_close(dict(found), dict(expected), rtol=0, atol=0)
 
@@ -144,80 +143,87 @@ def test_a_gpu_that_is_missing_is_named(monkeypatch, capsys):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_rows_hold_what_the_table_says(device):
-    rows = measure_sizes(SMALL, device, seconds=0.01, flex=False)
-    assert len(rows) == 14
+    rows = measure_sizes(SMALL, make_variants(SMALL, device), device, seconds=0.01)
+    assert len(rows) == 2 * (2 + 7)  # two products, seven variants
     for row in rows:
         low, high = row["quartiles"]
         assert 0 < low <= row["median"] <= high
-        assert 0 < row["best"] <= row["median"]
         assert row["rounds"] >= 3
         assert row["memory"] > 0
-        assert row["limit"] >= row["fastest_limit"] > 0
-    split = {row["pass"]: row for row in rows if row["variant"] == "split"}
-    assert {row["speed"] for row in split.values()} == {1.0}
-    forward, both = split.values()
+        assert f"{1e3 * row['median']:.3f}" in table([row])
+    forward, both = (row for row in rows if row["variant"] == "split")
     assert both["memory"] > forward["memory"]
-    product = {row["flops_per_second"] / row["limit"] for row in rows if row["pass"] == "forward"}
-    assert max(product) == pytest.approx(min(product))  # all against the same product
 
 
-SECONDS = {"x @ W": 0.001, "oneDNN": 0.0005, "wrapper": 0.003, "split": 0.004, "fused": 0.002}
-USEFUL = 37800  # with 2 * 15 scores a head: 26460 + 1260 + 1260 + 8820 operations
-
-
-@pytest.mark.parametrize("faster", ["x @ W", "oneDNN"])
-def test_rows_are_worked_out_from_the_seconds(monkeypatch, faster):
-    seconds = SECONDS | {faster: 0.00025}
+def test_rows_are_worked_out_from_the_seconds(monkeypatch):
+    products = {"x @ W": 0.001, "x @ W accelerated": 0.0005}
+    seconds = products | {"wrapper": 0.003, "split": 0.004, "fused": 0.002}
     measured = {}
 
     def timed(calls, budget, description):
-        assert calls["x @ W"]().shape == (10, 63)  # one packed projection of all tokens
-        assert calls["oneDNN"]().shape == (2, 5, 63)
+        assert [calls[name]().shape for name in products] == 2 * [(2, 5, 63)]  # one packed product
         measured[description] = {name: peak_memory(call) for name, call in calls.items()}
         return {name: [0.5 * s, s, 3 * s] for name, s in seconds.items()}  # its median is s
 
     monkeypatch.setattr(measure, "in_turn", timed)
-    made = [variant for variant in make_variants(SMALL) if variant.name in seconds]
-    rows = measure_sizes(SMALL, flex=False, variants=made)
-    assert len(rows) == 6
-    product, onednn = 26460 / seconds["x @ W"], 26460 / seconds["oneDNN"]
+    rows = measure_sizes(SMALL, [v for v in make_variants(SMALL) if v.name in seconds])
+    assert [row["variant"] for row in rows] == 2 * list(seconds)
     for row in rows:
-        spent = seconds[row["variant"]]
-        useful = USEFUL * (3 if row["pass"] == "forward + backward" else 1)
-        assert row["median"] == spent
-        assert row["best"] == 0.5 * spent
-        assert row["speed"] == pytest.approx(0.004 / spent)
+        spent, is_product = seconds[row["variant"]], row["variant"] in products
+        # with 2 * 15 scores a head: 26460 + 1260 + 1260 + 8820 operations, 26460 of the product
+        useful = 26460 if is_product else 37800 * (1 if row["pass"] == "forward" else 3)
+        assert (row["quartiles"][0], row["median"], row["quartiles"][1]) == pytest.approx(
+            (0.5 * spent, spent, 3 * spent)
+        )
+        assert row["speed"] == (None if is_product else pytest.approx(0.004 / spent))
         assert row["flops_per_second"] == pytest.approx(useful / spent)
-        assert row["limit"] == pytest.approx(useful / spent / product)
-        assert row["fastest_limit"] == pytest.approx(useful / spent / max(product, onednn))
+        assert row["limit"] == pytest.approx(useful / spent / (26460 / 0.001))
         assert row["memory"] == measured[f"{SMALL} {row['pass']}"][row["variant"]]
 
 
 def test_memory_does_not_depend_on_who_was_measured_before():
-    alone = measure_sizes(SMALL, seconds=0.01, flex=False, variants=make_variants(SMALL)[-1:])
     made = make_variants(SMALL)
-    rows = measure_sizes(SMALL, seconds=0.01, flex=False, variants=made)
-    memory = {row["pass"]: row["memory"] for row in rows if row["variant"] == "torch+weights"}
-    assert memory == {row["pass"]: row["memory"] for row in alone}
+    alone = measure_sizes(SMALL, made[-1:], seconds=0.01)
+    rows = measure_sizes(SMALL, made, seconds=0.01)
+    name = made[-1].name
+    memory, memory_alone = (
+        [row["memory"] for row in some if row["variant"] == name] for some in (rows, alone)
+    )
+    assert memory == memory_alone
     for variant in made:
         assert all(parameter.grad is None for parameter in variant.module.parameters())
 
 
 def test_what_would_fill_the_memory_is_left_out(monkeypatch):
-    class Little:
-        available = 1000
+    monkeypatch.setattr(
+        measure.psutil, "virtual_memory", lambda: SimpleNamespace(available=1 << 30)
+    )
+    large = Sizes(batch=1, tokens=8192, width=4, heads=2)  # 0.54 GB for the scores of both heads
+    left_out = {
+        backward: {
+            variant.name: measure._reason(variant, large, "cpu", backward)
+            for variant in make_variants(large)
+        }
+        for backward in (False, True)
+    }
+    assert left_out[False] == {
+        "wrapper": "left out: needs about 1 GB",
+        "split": "left out: needs about 2 GB",
+        "packed": "left out: needs about 2 GB",
+        "fused": "",
+        "accelerated": "",
+        "torch": "",
+        "torch+weights": "left out: needs about 2 GB",
+    }
+    assert left_out[True]["wrapper"] == left_out[True]["split"] == "left out: needs about 3 GB"
+    assert left_out[True]["fused"] == ""
 
-    monkeypatch.setattr(measure.psutil, "virtual_memory", lambda: Little)
-    rows = measure_sizes(SMALL, seconds=0.01, flex=False)
-    reasons = {row["variant"]: row.get("reason") for row in rows if row["pass"] == "forward"}
-    assert reasons["split"] == "left out: needs about 0 GB"
-    assert reasons["fused"] is None
-    assert all(row["speed"] is None for row in rows if "median" in row)
-    assert "left out" in table(rows)
-    made = make_variants(SMALL)
-    made[3] = replace(made[3], call=lambda x, right=made[3].call: right(x) + 0.01)
-    rows = measure_sizes(SMALL, seconds=0.01, flex=False, variants=made)
-    assert {name for name, _ in wrong_rows(rows)} == {"kernel"}
+
+def test_without_split_there_is_no_ratio_to_it():
+    made = [variant for variant in make_variants(SMALL) if variant.name != "split"]
+    rows = measure_sizes(SMALL, made, seconds=0.01)
+    assert {row["speed"] for row in rows} == {None}
+    assert "fused" in table(rows)
 
 
 def test_flex_attention_without_a_compiler_is_a_reason(monkeypatch):
@@ -225,11 +231,9 @@ def test_flex_attention_without_a_compiler_is_a_reason(monkeypatch):
         raise RuntimeError("No working C++ compiler found\nand more lines")
 
     monkeypatch.setattr(variants.torch, "compile", no_compiler)
-    found, reason = flex_attention_variant(SMALL)
-    assert found is None
-    assert reason == "RuntimeError: No working C++ compiler found"
-    rows = measure_sizes(SMALL, seconds=0.01, variants=make_variants(SMALL)[:4])
-    assert rows[0]["reason"].startswith("does not run here: RuntimeError: No working C++")
+    reason = "does not run here: RuntimeError: No working C++ compiler found"
+    ways = ("forward", "forward + backward")
+    assert reasons([flex_variant(SMALL)]) == {("flex", way): reason for way in ways}
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -264,17 +268,68 @@ def test_calls_are_timed_in_turn_and_none_is_wasted(monkeypatch):
         made.append(name)
         now[0] += seconds
 
-    monkeypatch.setattr(measure, "clock", lambda: now[0])
-    monkeypatch.setattr(measure, "SHORTEST", 0.5)
+    monkeypatch.setattr(machine, "clock", lambda: now[0])
+    monkeypatch.setattr(machine, "SHORTEST", 0.5)
     calls = {"short": lambda: call("short", 0.125), "long": lambda: call("long", 1.0)}
     assert in_turn(calls, seconds=0.0) == {"short": [0.125] * 3, "long": [1.0] * 3}
     assert made == ["short", "short", "long"] + 3 * (4 * ["short"] + ["long"])
 
 
-def test_sizes_reach_from_six_tokens_to_8192():
-    assert benchmark.SIZES[0].tokens == 6
-    assert Sizes(8, 1024, 768, 12) in benchmark.SIZES
-    assert max(sizes.tokens for sizes in benchmark.SIZES) == 8192
+def test_peak_memory_is_the_highest_moment_and_not_the_sum():
+    x = torch.ones(1000)
+
+    def call():
+        y = x + x  # 4000 bytes
+        z = y + y  # 8000
+        del y
+        return z + z  # 8000 again, since y is gone
+
+    assert peak_memory(call) == 8000
+    assert peak_memory(lambda: None) == 0
+
+
+def test_errors_of_a_call_pass_through_and_the_error_stream_comes_back(capfd):
+    def fail():
+        raise RuntimeError("as intended")
+
+    with pytest.raises(RuntimeError, match="as intended"):
+        peak_memory(fail)
+    print("still here", file=sys.stderr)
+    assert capfd.readouterr().err == "still here\n"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limits"),  # of a product, the same accelerated, a copy, an addition
+    [
+        ((2e-3, 1e-3, 0.5, 0.6), (1.048576e9, 5e6)),
+        ((1e-3, 2e-3, 0.4, 0.75), (1.048576e9, 5e6)),
+    ],
+)
+def test_limits_are_those_of_the_faster_ways(monkeypatch, seconds, limits):
+    """Of 128 x 64 by 64 x 64: 2 * 128 * 64 * 64 operations; and of arrays of a megabyte."""
+    left = list(seconds)
+
+    def timed(call, rounds):
+        call()
+        return left.pop(0)
+
+    monkeypatch.setattr(machine, "best_time", timed)
+    assert measure_limits(megabytes=1, width=64, rounds=2) == pytest.approx(limits)
+    assert left == []
+
+
+def test_the_best_time_is_the_shortest_but_not_the_first(monkeypatch):
+    clock = iter([0.0, 1.0, 1.0, 3.0, 3.0, 16.0, 16.0, 23.0])  # 1 to warm up, then 2, 13, 7
+    monkeypatch.setattr(machine, "clock", lambda: next(clock))
+    calls = []
+    assert best_time(lambda: calls.append(1), rounds=3) == 2.0
+    assert len(calls) == 4
+
+
+@pytest.mark.parametrize("name", ["megabytes", "width", "rounds"])
+def test_refuses_to_measure_nothing(name):
+    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
+        measure_limits(**{"megabytes": 1, "width": 2, "rounds": 1} | {name: 0})
 
 
 def test_quick_run_prints_and_saves(tmp_path):
@@ -293,6 +348,6 @@ def test_quick_run_prints_and_saves(tmp_path):
         assert words in done.stdout
     results = json.loads((tmp_path / "results" / "attention.json").read_text())
     assert results["machine"]["torch"] == torch.__version__
-    assert len(results["times"]) == 2 * 2 * 7
+    assert len(results["times"]) == 2 * 2 * 9
     picture = (tmp_path / "results" / "attention.png").read_bytes()
     assert picture.startswith(b"\x89PNG")

@@ -1,139 +1,110 @@
-"""Operations and bytes are counted as they happen, and a module imports no more than it needs."""
+"""Operations and bytes are counted as they happen; accelerated layers differ in speed alone."""
 
+import copy
+import pickle
 import subprocess
 import sys
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
+from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from chapter3_helpers import performance
 from chapter3_helpers.benchmarks.variants import make_variants
+from chapter3_helpers.copy_weights import copy_weights
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.performance import (
-    SOFTMAX_PASSES,
     VARIANTS,
+    OneDNNLinear,
     Sizes,
-    best_time,
+    accelerate,
     count_bytes,
     count_flops,
+    cpu_capabilities,
     intensity,
     least_seconds,
-    measure_limits,
-    peak_memory,
+    onednn_is_faster,
+    restore,
     roof,
 )
 
 SMALL = Sizes(batch=2, tokens=5, width=21, heads=3)  # head_dim 7
+D_IN, D_OUT = 6, 10
+
+
+def call_of(name):
+    return next(variant.call for variant in make_variants(SMALL) if variant.name == name)
 
 
 @pytest.mark.parametrize("name", ["wrapper", "split", "packed"])
 def test_flops_are_those_that_torch_sees(name):
-    variant = next(variant for variant in make_variants(SMALL) if variant.name == name)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        variant.call(torch.rand(2, 5, 21))
+        call_of(name)(torch.rand(2, 5, 21))
     assert counter.get_total_flops() == sum(count_flops(SMALL, skip_hidden=False).values())
 
 
 def test_flops_by_hand():
-    flops = count_flops(SMALL)
-    assert flops == {
+    assert count_flops(SMALL) == {
         "project": 2 * 2 * 5 * 21 * 63,
         "compare": 2 * 2 * 3 * 15 * 7,  # 15 = 1 + 2 + 3 + 4 + 5 visible scores
         "mix": 2 * 2 * 3 * 15 * 7,
         "out_proj": 2 * 2 * 5 * 21 * 21,
     }
-    assert count_flops(SMALL, skip_hidden=False)["mix"] == 2 * 2 * 3 * 25 * 7
 
 
-def test_bytes_by_hand():
-    x, scores = 2 * 5 * 21, 2 * 3 * 25
-    for variant, readings in zip(VARIANTS, (9, 3, 1, 1), strict=True):
-        stored = scores if variant != "fused" else 0
-        moved = count_bytes(SMALL, variant, bytes_per_number=2)
-        assert moved["project"] == 2 * (readings * x + 3 * 21 * 21 + 3 * x)
-        assert moved["compare"] == moved["mix"] == 2 * (2 * x + stored)
-        assert moved["softmax"] == 2 * SOFTMAX_PASSES * stored
-        assert moved["out_proj"] == 2 * ((2 if stored else 0) * x + 2 * x + 21 * 21)
+class Traffic(TorchDispatchMode):
+    """Note the shapes of what every operation reads and writes."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        tensors = [value for value in (*args, result) if isinstance(value, torch.Tensor)]
+        name = str(function).split(".")[1]
+        self.steps = [*getattr(self, "steps", []), (name, [tuple(t.shape) for t in tensors])]
+        return result
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_bytes_are_those_of_the_tensors_that_torch_sees(name):
+    with torch.no_grad(), Traffic() as traffic:
+        call_of(name)(torch.rand(2, 5, 21))
+
+    def seen(steps, counts=lambda shape: True):
+        shapes = [shape for step, shapes in traffic.steps if step in steps for shape in shapes]
+        return 2 * sum(torch.Size(shape).numel() for shape in shapes if counts(shape))
+
+    moved = count_bytes(SMALL, name, bytes_per_number=2)
+    small_steps = ("masked_fill", "div", "amax", "sub", "exp", "sum")
+    are_scores = lambda shape: len(shape) > 2 and shape[-2:] == (5, 5)  # noqa: E731
+    joined = 0 if name == "fused" else 2 * 2 * (2 * 5 * 21)  # a copy, by one operation or another
+    assert moved["project"] == seen(["mm"])
+    assert moved["softmax"] == seen(small_steps, are_scores)
+    assert moved["out_proj"] == seen(["addmm"], lambda shape: len(shape) > 1) + joined
+    if name != "fused":  # whose kernel is a single operation
+        assert moved["compare"] + moved["mix"] == seen(["bmm"])
 
 
 def test_a_longer_step_is_waited_for():
-    assert roof(4.0, 100.0, 10.0) == 40.0
-    assert roof(40.0, 100.0, 10.0) == 100.0
-    only_memory = least_seconds(SMALL, "split", 1e30, 2.0)
-    only_flops = least_seconds(SMALL, "split", 2.0, 1e30)
-    assert only_memory == pytest.approx(sum(count_bytes(SMALL, "split").values()) / 2)
-    assert only_flops == pytest.approx(sum(count_flops(SMALL, skip_hidden=False).values()) / 2)
-    assert least_seconds(SMALL, "split", 2.0, 2.0) >= max(only_memory, only_flops)
+    """On this machine the softmax of split waits for memory, its products for the processor."""
+    flops, moved = count_flops(SMALL, skip_hidden=False), count_bytes(SMALL, "split")
+    expected = sum(flops.values()) / 10 + moved["softmax"] / 100
+    assert least_seconds(SMALL, "split", 10.0, 100.0) == pytest.approx(expected)
+    assert least_seconds(SMALL, "split", 1e30, 2.0) == pytest.approx(sum(moved.values()) / 2)
 
 
-def test_intensity_is_operations_over_bytes():
-    done = sum(count_flops(SMALL, skip_hidden=False).values())
-    assert intensity(SMALL, "split") == done / sum(count_bytes(SMALL, "split").values())
-    assert intensity(SMALL, "fused", 2) == pytest.approx(2 * intensity(SMALL, "fused", 4))
-
-
-def test_peak_memory_is_the_highest_moment_and_not_the_sum():
-    x = torch.ones(1000)
-
-    def call():
-        y = x + x  # 4000 bytes
-        z = y + y  # 8000
-        del y
-        return z + z  # 8000 again, since y is gone
-
-    assert peak_memory(call) == 8000
-
-
-def test_memory_grows_with_t_for_fused_and_with_its_square_for_split():
-    peaks = {MultiHeadAttention: [], FusedMultiHeadAttention: []}
-    for T in (1024, 2048):
-        for cls, values in peaks.items():
-            module, x = cls(8, 8, T, 0.0, 1).eval(), torch.rand(1, T, 8)
-            with torch.no_grad():
-                values.append(peak_memory(lambda module=module, x=x: module(x)))
-    split, fused = peaks.values()
-    assert 3.8 < split[1] / split[0] < 4.2
-    assert fused[1] / fused[0] < 2.2
-    assert split[0] >= 4 * 1024 * 1024 * 3
-
-
-def test_errors_of_a_call_pass_through_and_the_error_stream_comes_back(capfd):
-    def fail():
-        raise RuntimeError("as intended")
-
-    with pytest.raises(RuntimeError, match="as intended"):
-        peak_memory(fail)
-    print("still here", file=sys.stderr)
-    assert capfd.readouterr().err == "still here\n"
-
-
-@pytest.mark.parametrize(
-    ("seconds", "limits"),  # of a product, the same by oneDNN, a copy, an addition
-    [
-        ((2e-3, 1e-3, 0.5, 0.6), (1.048576e9, 5e6)),
-        ((1e-3, 2e-3, 0.4, 0.75), (1.048576e9, 5e6)),
-    ],
-)
-def test_limits_are_those_of_the_faster_ways(monkeypatch, seconds, limits):
-    """Of 128 x 64 by 64 x 64: 2 * 128 * 64 * 64 operations; and of arrays of a megabyte."""
-    left = list(seconds)
-
-    def timed(call, rounds, device="cpu"):
-        call()
-        return left.pop(0)
-
-    monkeypatch.setattr(performance, "best_time", timed)
-    assert measure_limits(megabytes=1, width=64, rounds=2) == pytest.approx(limits)
-    assert left == []
-
-
-def test_the_best_time_is_the_shortest_but_not_the_first(monkeypatch):
-    clock = iter([0.0, 1.0, 1.0, 14.0, 14.0, 16.0, 16.0, 23.0])  # 1 to warm up, then 13, 2, 7
-    monkeypatch.setattr(performance.time, "perf_counter", lambda: next(clock))
-    calls = []
-    assert best_time(lambda: calls.append(1), rounds=3) == 2.0
-    assert len(calls) == 4
+@pytest.mark.parametrize("integer", [np.int32, np.int8])
+def test_numpys_integers_do_not_overflow(integer):
+    few = {"batch": 8, "tokens": 120, "width": 96, "heads": 12}
+    sizes, plain = Sizes(**{name: integer(size) for name, size in few.items()}), Sizes(**few)
+    assert count_flops(sizes) == count_flops(plain)
+    assert count_bytes(sizes, "split", integer(4)) == count_bytes(plain, "split", 4)
+    assert intensity(sizes, "split", integer(4)) == intensity(plain, "split", 4)
+    large = Sizes(np.int32(64), np.int32(16384), np.int32(4096), np.int32(32))
+    assert count_flops(large)["out_proj"] == 2**45
 
 
 @pytest.mark.parametrize(
@@ -150,47 +121,316 @@ def test_refuses_bad_sizes(change, error, message):
 
 
 @pytest.mark.parametrize("speed", ["flops_per_second", "bytes_per_second"])
-@pytest.mark.parametrize(
-    ("value", "error", "message"),
-    [
-        (0, ValueError, "must be above 0, got 0"),
-        (-1.0, ValueError, "must be above 0, got -1.0"),
-        ("fast", TypeError, "must be a number, got 'fast'"),
-    ],
-)
-def test_refuses_a_machine_that_stands_still(speed, value, error, message):
-    speeds = {"flops_per_second": 1.0, "bytes_per_second": 2.0, speed: value}
-    with pytest.raises(error, match=f"{speed} {message}"):
-        least_seconds(SMALL, "split", **speeds)
-    with pytest.raises(error, match=f"{speed} {message}"):
-        roof(1.0, **speeds)
+def test_refuses_a_machine_that_stands_still(speed):
+    speeds = {"flops_per_second": 1.0, "bytes_per_second": 2.0, speed: 0}
+    for function in (lambda: least_seconds(SMALL, "split", **speeds), lambda: roof(1.0, **speeds)):
+        with pytest.raises(ValueError, match=f"{speed} must be above 0, got 0"):
+            function()
 
 
-def test_refuses_to_time_nothing():
-    with pytest.raises(ValueError, match="rounds must be at least 1, got 0"):
-        best_time(lambda: pytest.fail("called"), 0)
+def test_an_intensity_begins_at_0():
+    assert roof(0, 100.0, 10.0) == 0
+    with pytest.raises(ValueError, match=r"intensity must be in \[0, inf\), got -0.1"):
+        roof(-0.1, 100.0, 10.0)
 
 
-def test_refuses_an_unknown_variant():
+def test_refuses_an_unknown_variant_and_numbers_without_bytes():
     with pytest.raises(ValueError, match="variant must be one of 'wrapper', 'split'"):
         count_bytes(SMALL, "nonsense")
+    with pytest.raises(ValueError, match="bytes_per_number must be at least 1, got 0"):
+        count_bytes(SMALL, "split", 0)
+
+
+@pytest.fixture
+def convolutions(monkeypatch):
+    """Have every size on every CPU accelerated; return the inputs of convolutions."""
+    seen = []
+
+    def conv2d(x, *arguments, right=functional.conv2d):
+        seen.append(x)
+        return right(x, *arguments)
+
+    monkeypatch.setattr(performance, "TOKENS", 1)
+    monkeypatch.setattr(performance, "MULTIPLICATIONS", 1)
+    monkeypatch.setattr(performance, "onednn_is_faster", lambda: True)
+    monkeypatch.setattr(functional, "conv2d", conv2d)
+    return seen
+
+
+def layers(bias: bool = True) -> tuple[nn.Linear, nn.Linear]:
+    """Make an accelerated layer and its plain twin."""
+    torch.manual_seed(3)
+    plain = nn.Linear(D_IN, D_OUT, bias=bias)
+    return accelerate(copy.deepcopy(plain)), plain
+
+
+class Scaled(nn.Linear):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+def model() -> nn.Sequential:
+    """Make a model with a nested layer, a shared one and one of a class of its own."""
+    torch.manual_seed(3)
+    shared = nn.Linear(D_IN, D_IN, bias=False)
+    return nn.Sequential(nn.Sequential(shared, nn.ReLU()), shared, Scaled(D_IN, D_OUT))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(D_IN,), (1, D_IN), (7, D_IN), (2, 24, D_IN), (2, 3, 5, D_IN)])
+def test_an_accelerated_layer_equals_the_plain_one_with_gradients(convolutions, shape, bias):
+    layer, plain = layers(bias)
+    x = torch.randn(shape)
+    a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+    got, expected = layer(a), plain(b)
+    assert len(convolutions) == 1
+    assert got.shape == expected.shape == (*shape[:-1], D_OUT)
+    torch.testing.assert_close(got, expected)
+    factor = torch.randn_like(expected)
+    (got * factor).sum().backward()
+    (expected * factor).sum().backward()
+    torch.testing.assert_close(a.grad, b.grad)
+    for mine, theirs in zip(layer.parameters(), plain.parameters(), strict=True):
+        torch.testing.assert_close(mine.grad, theirs.grad)
+
+
+def test_only_the_class_of_a_layer_changes(convolutions):
+    """Names, parameters, hooks, the mode and what a reader has added all stay."""
+    module, called = model(), []
+    shared = module[1]
+    shared.register_forward_hook(lambda *_: called.append(True))
+    shared.note = "my own"
+    module[0].eval()
+    before = {name: (layer, dict(vars(layer))) for name, layer in module.named_modules()}
+    parameters, keys = list(module.parameters()), list(module.state_dict())
+    x = torch.randn(7, D_IN)
+    expected = module(x)
+    assert accelerate(module) is module
+    torch.testing.assert_close(module(x), expected)
+    assert (len(convolutions), len(called)) == (2, 4)
+    assert module[0][0] is module[1] is shared
+    assert type(shared) is OneDNNLinear
+    assert type(module[2]) is Scaled  # its forward is its own
+    for _ in range(2):  # accelerated, and after that restored
+        assert {name: (layer, vars(layer)) for name, layer in module.named_modules()} == before
+        assert all(a is b for a, b in zip(module.parameters(), parameters, strict=True))
+        assert list(module.state_dict()) == keys
+        assert restore(module) is module
+    assert type(shared) is nn.Linear
+    assert torch.equal(module(x), expected)
+    assert len(convolutions) == 2
+
+
+def test_an_optimizer_made_before_goes_on(convolutions):
+    module, twin, x = model(), model(), torch.randn(7, D_IN)
+    optimizers = [torch.optim.Adam(m.parameters()) for m in (module, twin)]
+    accelerate(module)
+    for m, optimizer in zip((module, twin), optimizers, strict=True):
+        m(x).square().sum().backward()
+        optimizer.step()
+    assert not torch.equal(twin[1].weight, model()[1].weight)
+    torch.testing.assert_close(module.state_dict(), twin.state_dict())
+
+
+def test_a_second_time_nothing_is_left_to_do(convolutions):
+    layer = nn.Linear(D_IN, D_OUT)
+    assert type(restore(layer)) is nn.Linear
+    assert type(accelerate(accelerate(layer))) is OneDNNLinear
+    assert type(restore(restore(layer))) is nn.Linear
+
+
+def test_where_nothing_is_gained_nothing_changes(monkeypatch):
+    monkeypatch.setattr(performance, "onednn_is_faster", lambda: False)
+    assert type(accelerate(model())[1]) is nn.Linear
+
+
+@pytest.mark.parametrize("function", [accelerate, restore])
+@pytest.mark.parametrize(("value", "name"), [("layer", "str"), (nn.Linear, "type")])
+def test_refuses_what_is_not_a_module(function, value, name):
+    with pytest.raises(TypeError, match=f"module must be a torch.nn.Module, got {name}"):
+        function(value)
+
+
+def test_takes_any_layout_in_memory(convolutions):
+    layer, plain = layers()
+    wide, one = torch.randn(3, 4, 2 * D_IN), torch.randn(1, D_IN)
+    for x in (torch.randn(D_IN, 4).T, wide[..., ::2], one.expand(5, D_IN)):
+        torch.testing.assert_close(layer(x), plain(x))
+    assert len(convolutions) == 3
+
+
+def test_fused_attention_equals_split_and_hides_the_future(convolutions):
+    T, d, H = 9, 12, 3
+    torch.manual_seed(7)
+    split = MultiHeadAttention(d, d, T, 0.0, H, qkv_bias=True)
+    fused = accelerate(FusedMultiHeadAttention(d, d, T, 0.0, H, qkv_bias=True))
+    copy_weights(split, fused)
+    x = torch.randn(2, T, d)
+    torch.testing.assert_close(fused(x), split(x))
+    assert len(convolutions) == 2  # W_qkv and out_proj
+    changed = x.clone()
+    changed[:, 5:] += 1.0
+    assert torch.equal(fused(x)[:, :5], fused(changed)[:, :5])
+    assert not torch.equal(fused(x)[:, 5], fused(changed)[:, 5])
+
+
+WIDTHS = (D_IN - 1, 2 * D_IN, 1)  # twice the width would fit into pictures of twice the pixels
 
 
 @pytest.mark.parametrize(
-    ("module", "heavy"),
+    ("x", "change"),
     [
-        ("chapter3_helpers", ("torch", "numpy", "matplotlib", "ipywidgets")),
-        ("chapter3_helpers.explorers", ("torch", "numpy", "matplotlib", "ipywidgets")),
-        ("chapter3_helpers.plots", ("torch", "seaborn", "pandas", "ipywidgets")),
-        ("chapter3_helpers.explorers.panels", ("torch", "seaborn", "pandas", "ipywidgets")),
-        ("chapter3_helpers.handmade_transformer", ("torch", "matplotlib")),
-        ("chapter3_helpers.copy_weights", ("matplotlib", "pandas", "ipywidgets")),
-        ("chapter3_helpers.transformer_block", ("matplotlib", "pandas", "ipywidgets")),
-        ("chapter3_helpers.grouped_query", ("matplotlib", "pandas", "ipywidgets")),
-        ("chapter3_helpers.performance", ("matplotlib", "pandas", "torch._dynamo")),
+        *((torch.randn(4, width), lambda layer: layer) for width in WIDTHS),
+        (torch.randn(4, D_IN), nn.Module.double),
+        (torch.randn(4, D_IN).double(), lambda layer: layer),
+        (torch.randn(4, D_IN), lambda layer: layer.to("meta")),
     ],
 )
-def test_imports_no_more_than_it_needs(module, heavy):
-    code = f"import sys, {module}; print([m for m in {heavy!r} if m in sys.modules])"
+def test_what_a_plain_layer_refuses_is_refused_in_the_same_words(convolutions, x, change):
+    layer, plain = map(change, layers())
+    with pytest.raises(RuntimeError) as expected:
+        plain(x)
+    with pytest.raises(RuntimeError) as got:
+        layer(x)
+    assert str(got.value) == str(expected.value)
+
+
+@pytest.mark.parametrize(
+    ("x", "change"),
+    [
+        (torch.randn(4, D_IN).double(), nn.Module.double),
+        (torch.randn(4, D_IN).bfloat16(), nn.Module.bfloat16),
+        (torch.empty(0, D_IN), lambda layer: layer),
+    ],
+)
+def test_what_is_not_accelerated_is_the_plain_layers(convolutions, x, change):
+    layer, plain = map(change, layers())
+    assert torch.equal(layer(x), plain(x))
+    assert convolutions == []
+
+
+def test_mixed_precision_keeps_its_dtype(convolutions):
+    layer, plain = layers()
+    x = torch.randn(4, D_IN)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        got, expected = layer(x), plain(x)
+    assert got.dtype == expected.dtype == torch.bfloat16
+    torch.testing.assert_close(got, expected)
+
+
+def test_a_layer_on_the_meta_device_may_be_filled_later(convolutions):
+    with torch.device("meta"):
+        layer = accelerate(nn.Linear(D_IN, D_OUT))
+    assert layer(torch.empty(4, D_IN, device="meta")).shape == (4, D_OUT)
+    plain, x = nn.Linear(D_IN, D_OUT), torch.randn(4, D_IN)
+    layer.load_state_dict(plain.state_dict(), assign=True)
+    torch.testing.assert_close(layer(x), plain(x))
+    assert len(convolutions) == 1
+
+
+def test_maps_over_a_batch(convolutions):
+    layer, plain = layers()
+    x = torch.randn(3, 1, D_IN)
+    torch.testing.assert_close(torch.func.vmap(layer)(x), plain(x))
+    assert len(convolutions) == 1
+
+
+def test_small_inputs_take_the_linear_layer(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a convolution")
+
+    monkeypatch.setattr(functional, "conv2d", refuse)
+    monkeypatch.setattr(performance, "onednn_is_faster", lambda: True)
+    layer, plain = layers()
+    rows = performance.MULTIPLICATIONS // (D_IN * D_OUT)
+    x = torch.randn(rows, D_IN)
+    assert torch.equal(layer(x), plain(x))
+    more = torch.randn(rows + 1, D_IN)
+    with pytest.raises(AssertionError, match="a convolution"):
+        layer(more)
+    with monkeypatch.context() as off:
+        off.setattr(torch.backends.mkldnn, "enabled", False)
+        assert torch.equal(layer(more), plain(more))
+    monkeypatch.setattr(performance, "MULTIPLICATIONS", 1)
+    few = torch.randn(performance.TOKENS - 1, D_IN)
+    assert torch.equal(layer(few), plain(few))
+    with pytest.raises(AssertionError, match="a convolution"):
+        layer(torch.randn(performance.TOKENS, D_IN))
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_compiles_as_one_graph(monkeypatch, dynamic):
+    monkeypatch.setattr(performance, "onednn_is_faster", lambda: True)
+    monkeypatch.setattr(performance, "TOKENS", 6)
+    monkeypatch.setattr(performance, "MULTIPLICATIONS", 1)
+    layer, plain = layers()
+    torch.compiler.reset()
+    compiled = torch.compile(layer, backend="eager", fullgraph=True, dynamic=dynamic)
+    for tokens in (32, 7, 5):  # 16 pictures, one picture, none
+        x = torch.randn(tokens, D_IN)
+        torch.testing.assert_close(compiled(x), plain(x))
+
+
+def test_exports_with_a_batch_of_any_size(convolutions):
+    layer, plain = layers()
+    sizes = {"x": {0: torch.export.Dim("batch", min=2, max=4096)}}
+    exported = torch.export.export(layer, (torch.randn(4, 3, D_IN),), dynamic_shapes=sizes).module()
+    x = torch.randn(33, 3, D_IN)
+    torch.testing.assert_close(exported(x), plain(x))
+
+
+def test_copies_stay_accelerated_and_another_machine_decides_for_itself(convolutions, monkeypatch):
+    module = accelerate(model())
+    saved = pickle.dumps(module)
+    for twin in (copy.deepcopy(module), pickle.loads(saved)):
+        assert type(twin[1]) is OneDNNLinear
+        assert twin[0][0] is twin[1] is not module[1]
+    monkeypatch.setattr(performance, "onednn_is_faster", lambda: False)
+    elsewhere, x = pickle.loads(saved), torch.randn(7, D_IN)
+    assert type(elsewhere[1]) is nn.Linear
+    torch.testing.assert_close(elsewhere(x), module(x))
+
+
+@pytest.mark.parametrize(
+    ("cpu", "mkl", "onednn", "faster"),
+    [
+        ({"cpu_name": "AMD EPYC 9B14", "avx512_f": True}, True, True, True),
+        ({"cpu_name": "AMD EPYC 9B14", "avx512_f": True}, False, True, False),
+        ({"cpu_name": "AMD EPYC 9B14", "avx512_f": True}, True, False, False),
+        ({"cpu_name": "AMD EPYC 7763 64-Core Processor", "avx512_f": False}, True, True, False),
+        ({"cpu_name": "AMD EPYC 7763 64-Core Processor"}, True, True, False),
+        ({"cpu_name": "Intel(R) Xeon(R) Platinum 8480+", "avx512_f": True}, True, True, False),
+        ({}, True, True, False),
+    ],
+)
+def test_only_where_it_was_measured_to_be_faster(monkeypatch, cpu, mkl, onednn, faster):
+    monkeypatch.setattr(performance, "cpu_capabilities", lambda: cpu)
+    backends = SimpleNamespace(
+        mkl=SimpleNamespace(is_available=lambda: mkl),
+        mkldnn=SimpleNamespace(is_available=lambda: onednn),
+    )
+    monkeypatch.setattr(torch, "backends", backends)
+    assert onednn_is_faster.__wrapped__() is faster
+
+
+def test_a_torch_that_names_no_processor_is_no_error(monkeypatch):
+    monkeypatch.delattr(torch.cpu, "get_capabilities", raising=False)
+    assert cpu_capabilities() == {}
+
+
+@pytest.mark.parametrize(
+    ("modules", "heavy"),
+    [
+        ("chapter3_helpers", ("torch", "numpy", "matplotlib", "ipywidgets")),
+        ("chapter3_helpers.plots", ("torch", "seaborn", "pandas", "ipywidgets")),
+        (
+            "chapter3_helpers.copy_weights, chapter3_helpers.transformer_block, "
+            "chapter3_helpers.performance",
+            ("matplotlib", "pandas", "ipywidgets", "torch._dynamo"),
+        ),
+    ],
+)
+def test_imports_no_more_than_it_needs(modules, heavy):
+    code = f"import sys, {modules}; print([m for m in {heavy!r} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (found.stdout.strip(), found.stderr) == ("[]", "")

@@ -1,14 +1,14 @@
 """Measure every implementation of attention here, against one another and against the machine.
 
-``python -m chapter3_helpers.benchmarks`` runs it; ``--help`` lists the options.
+``python -m chapter3_helpers.benchmarks`` runs it; ``--help`` lists the options. Taught in
+``12_performance``.
 
 ============  ====================================================================
 file          what it holds
 ============  ====================================================================
+``machine``   how time, memory and a machine's two limits are measured
 ``variants``  the implementations, made equal by ``copy_weights``
-``measure``   time, memory and growth, measured in turn so that noise strikes all
+``measure``   every variant's time and memory, and what one more token costs
 ``report``    the table, the JSON file and the plot
 ============  ====================================================================
-
-Taught in ``12_performance``.
 """

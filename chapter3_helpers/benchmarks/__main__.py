@@ -8,14 +8,10 @@ from pathlib import Path
 import torch
 from tqdm.auto import tqdm
 
+from chapter3_helpers.benchmarks.machine import describe_machine
 from chapter3_helpers.benchmarks.measure import measure_generation, measure_memory, measure_sizes
-from chapter3_helpers.benchmarks.report import (
-    describe_machine,
-    generation_table,
-    memory_table,
-    save,
-    table,
-)
+from chapter3_helpers.benchmarks.report import generation_table, memory_table, save, table
+from chapter3_helpers.benchmarks.variants import flex_variant, make_variants
 from chapter3_helpers.performance import Sizes
 
 SIZES = (
@@ -29,11 +25,11 @@ QUICK_SIZES = (Sizes(2, 6, 4, 2), Sizes(2, 128, 64, 4))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, print, save; return the exit status: 1 if any variant was wrong."""
+    """Measure, print and save; return 1 if any variant was wrong, else 0."""
     parser = argparse.ArgumentParser(prog="chapter3_helpers.benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, some seconds in all")
+    parser.add_argument("--quick", action="store_true", help="small sizes, a few seconds in all")
     parser.add_argument("--out", type=Path, default=Path("benchmarks"), help="folder for results")
-    parser.add_argument("--seconds", type=float, default=10.0, help="for each set of sizes")
+    parser.add_argument("--seconds", type=float, default=10.0, help="per set of sizes")
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), help="where (default: the CPU, then a GPU if any)"
     )
@@ -45,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.device is None and torch.cuda.is_available():
         devices.append("cuda")
     seconds = 0.1 if options.quick else options.seconds
-    some_wrong = False
+    any_wrong = False
     for device in devices:
         machine = describe_machine(device)
         print(", ".join(f"{name}: {value}" for name, value in machine.items()))
@@ -62,14 +58,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         save(folder, results)
         flex = not (options.quick or options.no_flex)
         for sizes in tqdm(QUICK_SIZES if options.quick else SIZES, desc="sizes", unit="size"):
-            rows = measure_sizes(sizes, device, seconds, flex)
+            variants = make_variants(sizes, device)
+            if flex:
+                variants.append(flex_variant(sizes, device))
+            rows = measure_sizes(sizes, variants, device, seconds)
             tqdm.write(f"\n{table(rows)}\n")
             results["times"] += rows
             paths = save(folder, results)
         for path in paths:
             print(f"saved {path}")
-        some_wrong |= any(row.get("reason", "").startswith("WRONG") for row in results["times"])
-    return int(some_wrong)
+        any_wrong |= any(row.get("reason", "").startswith("WRONG") for row in results["times"])
+    return int(any_wrong)
 
 
 if __name__ == "__main__":

@@ -1,33 +1,13 @@
-"""What was measured, as a table, a JSON file and a plot.
-
-Taught in ``12_performance``.
-"""
+"""What was measured, as a table, a JSON file and a plot."""
 
 import json
-import os
-import platform
+import math
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from chapter3_helpers.plots import described_figure, line_plot
-from chapter3_helpers.torch_releases import cpu_name
-
-
-def describe_machine(device: str) -> dict[str, Any]:
-    """Say what the numbers were measured on."""
-    on_gpu = torch.device(device).type == "cuda"
-    cpu = cpu_name() or platform.machine() + " CPU"
-    return {
-        "device": torch.cuda.get_device_name(device) if on_gpu else cpu,
-        "threads": torch.get_num_threads(),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-    }
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -35,39 +15,37 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
     >>> row = {"sizes": "(1, 6, 4, 2)", "variant": "flex", "pass": "forward", "reason": "no"}
     >>> print(table([row]).splitlines()[-1].strip())
-    flex            no
+    flex               no
     """
-    lines, group = [], None
-    for row in rows:
-        if group != (row["sizes"], row["pass"]):
-            group = (row["sizes"], row["pass"])
-            lines += ["", f"(batch, T, d, heads) = {group[0]}, {group[1]}"]
-            lines += [
-                "  variant          median ms    quartiles    x split   of x @ W   of fastest"
-                "   memory MB"
-            ]
-        if "reason" in row:
-            lines.append(f"  {row['variant']:14}  {row['reason']}")
-            continue
-        low, high = (1e3 * seconds for seconds in row["quartiles"])
-        speed = "     " if row["speed"] is None else f"{row['speed']:5.2f}"
-        lines.append(
-            f"  {row['variant']:14} {1e3 * row['median']:11.3f} {low:7.4g}-{high:<7.4g} {speed:>7} "
-            f"{row['limit']:10.2f} {row['fastest_limit']:12.2f} {row['memory'] / 1e6:11.2f}"
-        )
+    lines = []
+    for (sizes, way), group in groupby(rows, key=lambda row: (row["sizes"], row["pass"])):
+        lines += ["", f"(batch, T, d, heads) = {sizes}, {way}"]
+        lines += [f"  {'':17}   median ms    quartiles    x split   of x @ W   memory MB"]
+        lines += [f"  {row['variant']:17}  {_numbers(row)}" for row in group]
     return "\n".join(lines[1:])
+
+
+def _numbers(row: Mapping[str, Any]) -> str:
+    if "reason" in row:
+        return row["reason"]
+    low, high = (f"{1e3 * seconds:.4g}" for seconds in row["quartiles"])
+    speed = "" if row["speed"] is None else f"{row['speed']:.2f}"
+    return (
+        f"{1e3 * row['median']:10.3f} {low:>7}-{high:7} {speed:>7} {row['limit']:10.2f} "
+        f"{row['memory'] / 1e6:11.2f}"
+    )
 
 
 def memory_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Write the rows of ``measure_memory``, with the growth from one T to the next."""
     lines = ["peak memory above the inputs, one head of 64 numbers, in MB (times the row before)"]
-    before: Mapping[str, Any] | None = None
+    before: Mapping[str, Any] = {}
     for row in rows:
-        cells = []
+        line = f"  T = {row['tokens']:6}"
         for name in ("split", "fused"):
             growth = f"({row[name] / before[name]:.1f})" if before else ""
-            cells.append(f"{name} {row[name] / 1e6:10.2f} {growth:7}")
-        lines.append(f"  T = {row['tokens']:6}  {'  '.join(cells)}")
+            line += f"  {name} {row[name] / 1e6:10.2f} {growth:7}"
+        lines.append(line)
         before = row
     return "\n".join(lines)
 
@@ -89,37 +67,26 @@ def save(folder: Path, results: Mapping[str, Any]) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     data, picture = folder / "attention.json", folder / "attention.png"
     data.write_text(json.dumps(results, indent=1) + "\n")
-    figure, axes = described_figure(1, 2, panel=(6.2, 4.2))
     forward = [row for row in results["times"] if row["pass"] == "forward" and "reason" not in row]
-    names = list(dict.fromkeys(row["sizes"] for row in forward))
-    variants = dict.fromkeys(row["variant"] for row in forward)
-    limits = {
-        variant: [
-            next(
-                (
-                    row["fastest_limit"]
-                    for row in forward
-                    if (row["sizes"], row["variant"]) == (name, variant)
-                ),
-                float("nan"),
-            )
-            for name in names
-        ]
-        for variant in variants
-    }
-    line_plot(
-        range(len(names)),
-        limits,
+    limits = {(row["variant"], row["sizes"]): row["limit"] for row in forward}
+    sizes = list(dict.fromkeys(row["sizes"] for row in forward))
+    figure, axes = described_figure(1, 2, panel=(6.2, 4.2))
+    ax = line_plot(
+        range(len(sizes)),
+        {
+            variant: [limits.get((variant, name), math.nan) for name in sizes]
+            for variant in dict.fromkeys(row["variant"] for row in forward)
+        },
         xlabel="(batch, T, d, heads)",
-        ylabel="useful operations/s, of the fastest product's",
+        ylabel="useful operations per second, of x @ W's",
         title="how close to the machine's limit, forward",
         describe_values=False,
         ax=axes[0, 0],
     )
+    ax.set_xticks(range(len(sizes)), sizes, rotation=20, ha="right", fontsize=8)
     if forward:
-        axes[0, 0].set_ylim(0, 1.3 * axes[0, 0].get_ylim()[1])  # room for the legend
-        axes[0, 0].legend(loc="upper center", ncols=4, fontsize=8)
-    axes[0, 0].set_xticks(range(len(names)), names, rotation=20, ha="right", fontsize=8)
+        ax.set_ylim(0, 1.4 * ax.get_ylim()[1])  # room for the legend
+        ax.legend(loc="upper center", ncols=4, fontsize=8)
     memory = results["memory"]
     line_plot(
         [row["tokens"] for row in memory],

@@ -1,8 +1,6 @@
-"""The implementations that are compared: one function, one set of weights, many ways.
+"""The implementations that are compared: one function, one set of weights, many ways."""
 
-Taught in ``12_performance``.
-"""
-
+import copy
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +16,7 @@ from chapter3_helpers.fused_multihead import (
 )
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
-from chapter3_helpers.performance import Sizes
+from chapter3_helpers.performance import Sizes, accelerate
 from chapter3_helpers.softmax import softmax
 
 
@@ -30,9 +28,9 @@ class Variant:
         name: what the table calls it.
         call: tokens (B, T, d) -> context vectors (B, T, d).
         module: whose parameters get gradients.
-        stored: the square matrices (B, H, T, T) it holds at one moment, to keep it from filling
-            the memory: measured forward; twice as many with backward.
+        stored: how many square matrices (B, H, T, T) it holds at one moment of a forward pass.
         backward: whether it can compute gradients.
+        reason: why it cannot run here, if it cannot.
     """
 
     name: str
@@ -40,30 +38,7 @@ class Variant:
     module: nn.Module
     stored: float = 0.0
     backward: bool = True
-
-
-class WrapperWithOutput(nn.Module):
-    """Separate heads one after another, and an ``out_proj`` so that they equal the others."""
-
-    def __init__(self, split: MultiHeadAttention):
-        super().__init__()
-        self.heads = MultiHeadAttentionWrapper(
-            split.d_in, split.head_dim, split.context_length, 0.0, split.num_heads
-        )
-        self.out_proj = nn.Linear(split.d_out, split.d_out)
-        headless = MultiHeadAttention(
-            split.d_in, split.d_out, split.context_length, 0.0, split.num_heads
-        )
-        copy_weights(split, headless)
-        with torch.no_grad():  # the wrapper itself has no place for an out_proj
-            headless.out_proj.weight.copy_(torch.eye(split.d_out))
-            headless.out_proj.bias.zero_()
-        copy_weights(headless, self.heads)
-        self.out_proj.load_state_dict(split.out_proj.state_dict())
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Map tokens (B, T, d) to context vectors (B, T, d)."""
-        return self.out_proj(self.heads(x))
+    reason: str = ""
 
 
 class PackedMultiHeadAttention(FusedMultiHeadAttention):
@@ -82,49 +57,64 @@ def make_variants(sizes: Sizes, device: torch.device | str = "cpu") -> list[Vari
     """Make every variant with the weights of one ``MultiHeadAttention``."""
     d, T, H = sizes.width, sizes.tokens, sizes.heads
     split = shared_weights(sizes).eval()
-    fused = FusedMultiHeadAttention(d, d, T, 0.0, H).eval()
-    packed, kernel = (
-        cls(d, d, T, 0.0, H).eval() for cls in (PackedMultiHeadAttention, FusedMultiHeadAttention)
+    fused, packed = (
+        cls(d, d, T, 0.0, H).eval() for cls in (FusedMultiHeadAttention, PackedMultiHeadAttention)
     )
-    pytorchs = nn.MultiheadAttention(d, H, batch_first=True)  # train(): its faster path here
-    for module in (fused, packed, kernel, pytorchs):
+    for module in (fused, packed):
         copy_weights(split, module)
-    wrapper = WrapperWithOutput(split)
-    for module in (split, fused, packed, kernel, pytorchs, wrapper):
+    wrapper, accelerated = _with_output(split), accelerate(copy.deepcopy(fused))
+    for module in (wrapper, split, packed, fused, accelerated):
         module.to(device)
-    hidden = causal_mask(T, device)
-
-    def pytorch(x: torch.Tensor, need_weights: bool) -> torch.Tensor:
-        options = {"attn_mask": hidden, "is_causal": True, "need_weights": need_weights}
-        return pytorchs(x, x, x, **options)[0]
-
     return [
         Variant("wrapper", wrapper, wrapper, stored=4 / H),
         Variant("split", split, split, stored=4),
         Variant("packed", packed, packed, stored=4),
-        Variant("kernel", kernel, kernel),
         Variant("fused", fused, fused),
-        Variant("torch", lambda x: pytorch(x, False), pytorchs),
-        Variant("torch+weights", lambda x: pytorch(x, True), pytorchs, stored=4),
+        Variant("accelerated", accelerated, accelerated),
+        pytorch_variant(sizes, device, "torch"),
+        pytorch_variant(sizes, device, "torch+weights", stored=4),
     ]
 
 
-@torch.random.fork_rng(devices=[])
-def flex_attention_variant(
-    sizes: Sizes, device: torch.device | str = "cpu"
-) -> tuple[Variant | None, str]:
-    """Make the variant on torch's FlexAttention, which has to be compiled first.
+def _with_output(split: MultiHeadAttention) -> nn.Sequential:
+    """Make separate heads with an ``out_proj`` behind them, for which they have no place."""
+    heads = MultiHeadAttentionWrapper(
+        split.d_in, split.head_dim, split.context_length, 0.0, split.num_heads
+    )
+    without_output = copy.deepcopy(split)
+    nn.init.eye_(without_output.out_proj.weight)
+    nn.init.zeros_(without_output.out_proj.bias)
+    copy_weights(without_output, heads)
+    return nn.Sequential(heads, copy.deepcopy(split.out_proj))
 
-    Returns:
-        The variant and an empty string, or None and the reason why it does not run here.
-    """
+
+@torch.random.fork_rng(devices=[])
+def pytorch_variant(
+    sizes: Sizes, device: torch.device | str, name: str, stored: float = 0.0
+) -> Variant:
+    """Make PyTorch's own module; one that stores (B, H, T, T) returns the weights as well."""
+    attention = nn.MultiheadAttention(sizes.width, sizes.heads, batch_first=True)  # train() is
+    copy_weights(shared_weights(sizes), attention)  # its faster path here
+    attention.to(device)
+    options = {"attn_mask": causal_mask(sizes.tokens, device), "is_causal": True}
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        return attention(x, x, x, need_weights=stored > 0, **options)[0]
+
+    return Variant(name, call, attention, stored)
+
+
+@torch.random.fork_rng(devices=[])
+def flex_variant(sizes: Sizes, device: torch.device | str = "cpu") -> Variant:
+    """Make the variant on torch's FlexAttention, which has to be compiled first."""
     d, T, H = sizes.width, sizes.tokens, sizes.heads
+    fused = FusedMultiHeadAttention(d, d, T, 0.0, H).eval()
+    copy_weights(shared_weights(sizes), fused)
+    fused.to(device)
+    on_gpu = torch.device(device).type == "cuda"
     try:
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-        fused = FusedMultiHeadAttention(d, d, T, 0.0, H).eval()
-        copy_weights(shared_weights(sizes), fused)
-        fused.to(device)
         compiled = torch.compile(flex_attention)
         blocks = create_block_mask(
             lambda b, h, query, key: query >= key, None, None, T, T, device=str(device)
@@ -139,9 +129,9 @@ def flex_attention_variant(
             call(torch.zeros(sizes.batch, T, d, device=device))
     except Exception as error:  # a missing compiler, an unsupported size, a compiler's own error
         words = (str(error).strip().splitlines() or [""])[0]
-        return None, f"{type(error).__name__}: {words[:100]}"
-    on_gpu = torch.device(device).type == "cuda"
-    return Variant("flex", call, fused, backward=on_gpu), ""
+        reason = f"does not run here: {type(error).__name__}: {words[:100]}"
+        return Variant("flex", fused, fused, reason=reason)
+    return Variant("flex", call, fused, backward=on_gpu)
 
 
 @torch.random.fork_rng(devices=[])
