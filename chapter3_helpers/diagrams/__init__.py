@@ -1,0 +1,62 @@
+"""Diagrams: how a result comes about, drawn from the arrays that are there.
+
+A heatmap shows a result; a diagram shows the way to it. It is data: blocks that stand on a grid,
+arrows with what happens on them, brackets around what belongs together. On the last line of a cell
+it is a picture with its words; in an explorer the same data is drawn live.
+
+>>> import numpy as np
+>>> x, W_query = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, 1.0]]), np.array([[2.0], [-1.0]])
+>>> diagram = Diagram(
+...     "A query per token",
+...     blocks=[
+...         Block(name="x", at=(0, 0), values=x, rows=["a", "b", "c"]),
+...         Block(name="queries", at=(1, 0), values=x @ W_query, kind="query", picked=2),
+...     ],
+...     arrows=[Arrow("x", "queries", "@ W_query")],
+... )
+>>> print(diagram.description)
+Diagram: A query per token.
+x (3, 2) -> @ W_query -> queries (3, 1)
+x (3, 2):
+a 1      0
+b 0.5000 2
+c 0      1
+queries (3, 1), row 2 marked:
+2
+-1
+-1
+
+How to write one for a topic:
+
+- One file a topic, named as its notebook. A function takes arrays or tensors, and their labels,
+  and returns a ``Diagram``; it computes nothing that a lesson teaches, and knows no torch.
+- ``at=(column, row)`` says where a block stands. Columns and rows take the room that their largest
+  block needs, gaps that of the words on their arrows. A picture is to be at most ``layout.WIDEST``
+  pixels wide: some five columns. What is longer goes on in the next row.
+- An arrow goes straight, or turns once between the columns. One that would have to cross a block is
+  refused. Several sources may share one: ``Arrow(("queries", "keys"), "scores", "@ keys.T")``.
+- Names are what arrows call a block by, so each is there once; ``caption`` is what the reader
+  sees. Of heads in rows below each other the first alone has captions, the others ``""``.
+- Names and words on arrows are those of the notebooks: ``queries``, ``@ W_query``, ``softmax``.
+- The colours of queries, keys and values stay theirs; positive numbers have that colour, negative
+  ones are grey. ``limit`` gives two blocks one scale, so that dividing looks paler.
+- Test it by ``check_drawing`` of ``tests.diagrams``, with arrays of several sizes, and look at it.
+
+==============  ========================================================================
+file            what it holds
+==============  ========================================================================
+``blocks``      ``Block``, ``Plane``, ``Arrow``, ``Bracket``: what a diagram is made of
+``diagram``     ``Diagram``: what fits together, and the forms in which it is shown
+``words``       its description
+``routes``      which way an arrow takes
+``layout``      where everything is drawn, in pixels; ``scene`` is what is drawn there
+``painting``    how blocks look
+``page``        the picture, by matplotlib
+``live``        the SVG, for explorers
+==============  ========================================================================
+"""
+
+from chapter3_helpers.diagrams.blocks import Arrow, Block, Bracket, Plane
+from chapter3_helpers.diagrams.diagram import Diagram
+
+__all__ = ["Arrow", "Block", "Bracket", "Diagram", "Plane"]

@@ -1,0 +1,272 @@
+"""What a diagram is made of: blocks of numbers, vectors in a plane, arrows and brackets.
+
+All of it is data. Where a thing stands is said by ``at=(column, row)``, in whole steps from the
+upper left; how large it is follows from its numbers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chapter3_helpers._figures.arrays import to_array
+
+KINDS = ("signed", "query", "key", "value", "weights", "owner", "tokens")
+STATES = ("known", "lit", "grey")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Thing:
+    """What blocks and planes have in common."""
+
+    name: str
+    at: tuple[int, int] = (0, 0)
+    state: str = "known"
+    shape: str | None = None
+    caption: str | None = None
+
+    def __post_init__(self):
+        check_text("name", self.name)
+        check_choice("state", self.state, STATES)
+        for name in ("shape", "caption"):
+            if getattr(self, name) is not None:
+                check_text(name, getattr(self, name), empty=True)
+        whole = isinstance(self.at, Sequence) and len(self.at) == 2
+        if not whole or not all(isinstance(step, int) and step >= 0 for step in self.at):
+            raise ValueError(
+                f"at must be (column, row), two integers of at least 0, got {self.at!r}"
+            )
+
+    @property
+    def label(self) -> str:
+        """The name with the shape, ``queries (6, 2)``."""
+        return f"{self.name} {self.shape}" if self.shape else self.name
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Block(Thing):
+    """A matrix or a vector, drawn as a small heat strip: one cell for each of its numbers.
+
+    Args:
+        name: what arrows and brackets call it; no two blocks have the same.
+        at: (column, row).
+        values: array or tensor (rows, columns) or (columns,); for tokens their texts, one a row.
+            Cells that are not finite count as hidden.
+        kind: what the numbers are, which chooses their colours: ``signed``, ``query``, ``key``,
+            ``value``, ``weights`` (from 0 to 1), ``owner`` (integers: whose number it is) or
+            ``tokens``.
+        state: ``known``, ``lit`` (what this picture is about) or ``grey`` (not reached yet).
+        shape: what to write for the shape (default: that of ``values``). A block without values
+            is drawn as an empty box, and needs it.
+        caption: what to write above it (default: its name; ``""`` for nothing).
+        picked, picked_column: a row, a column to be marked.
+        hidden: boolean, of the shape of ``values``, True where a cell is crossed out.
+        rows, columns: labels at the left, and on top.
+        numbers: whether the numbers stand in the cells.
+        limit: the size that has the darkest colour (default: the largest one in the block).
+
+    Raises:
+        TypeError, ValueError: it has neither values nor a shape, or something does not fit them.
+
+    >>> Block(name="queries", values=[[0.5, -1.0], [2.0, 0.0], [1.0, 1.0]], kind="query").label
+    'queries (3, 2)'
+    """
+
+    values: Any = None
+    kind: str = "signed"
+    picked: int | None = None
+    picked_column: int | None = None
+    hidden: Any = None
+    rows: Sequence[str] | None = None
+    columns: Sequence[str] | None = None
+    numbers: bool = False
+    limit: float | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        check_choice("kind", self.kind, KINDS)
+        if self.values is None:
+            if not self.shape:
+                raise ValueError(f"block {self.name!r} must have values or a shape, got neither")
+            return
+        values = self._read_values()
+        if self.shape is None:
+            self._set("shape", str(values.shape))
+        # from here on a matrix: tokens stand below each other, a vector is one row
+        tall = self.kind == "tokens"
+        values = values[:, None] if tall else values.reshape(-1, values.shape[-1])
+        hidden = np.zeros(values.shape, bool) if tall else ~np.isfinite(values)
+        if self.hidden is not None:
+            given = to_array(self.hidden).astype(bool)
+            if given.size != values.size or given.shape[-1] != values.shape[-1]:
+                raise ValueError(
+                    f"hidden must have shape {values.shape}, as block {self.name!r}, "
+                    f"got {given.shape}"
+                )
+            hidden = hidden | given.reshape(values.shape)
+        self._set("values", values)
+        self._set("hidden", hidden)
+        height, width = values.shape
+        check_index("picked", self.picked, height)
+        check_index("picked_column", self.picked_column, width)
+        self._set("rows", check_labels("rows", self.rows, height))
+        self._set("columns", check_labels("columns", self.columns, width))
+
+    def _read_values(self) -> np.ndarray:
+        if self.kind == "tokens":
+            if isinstance(self.values, str) or not all(isinstance(v, str) for v in self.values):
+                raise TypeError(f"values of block {self.name!r} must be texts, got {self.values!r}")
+            values = np.array(tuple(self.values), dtype=object)
+        else:
+            values = to_array(self.values)
+            if values.dtype.kind not in "fiub":
+                raise TypeError(
+                    f"values of block {self.name!r} must be real numbers, got {values.dtype}"
+                )
+            values = values.astype(float)
+        if values.ndim not in (1, 2) or values.size == 0:
+            raise ValueError(
+                f"values of block {self.name!r} must be a vector or a matrix, got {values.shape}"
+            )
+        return values
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plane(Thing):
+    """Vectors of two numbers as arrows from the origin; a circle makes a clock of them.
+
+    Args:
+        name, at, state, shape, caption: as for ``Block``.
+        vectors: array or tensor (n, 2).
+        labels: one a vector, written at its tip (``""`` for none).
+        kinds: one a vector, as for ``Block``: ``signed``, ``query``, ``key`` or ``value``.
+        shadow: (i, j), to drop vector i on the line of vector j.
+        angle: (i, j), to draw the arc from vector i to vector j.
+        circle: whether the unit circle is drawn.
+        reach: how far the plane goes in every direction (default: beyond the longest).
+        size: width and height in pixels.
+
+    Raises:
+        TypeError, ValueError: something does not fit the vectors.
+    """
+
+    vectors: Any
+    labels: Sequence[str] | None = None
+    kinds: Sequence[str] | None = None
+    shadow: tuple[int, int] | None = None
+    angle: tuple[int, int] | None = None
+    circle: bool = False
+    reach: float | None = None
+    size: int = 150
+
+    def __post_init__(self):
+        super().__post_init__()
+        vectors = to_array(self.vectors).astype(float)
+        if vectors.ndim != 2 or vectors.shape[1] != 2 or not np.isfinite(vectors).all():
+            raise ValueError(
+                f"vectors of plane {self.name!r} must be finite and (n, 2), got {vectors.shape}"
+            )
+        count = len(vectors)
+        self._set("vectors", vectors)
+        self._set("labels", check_labels("labels", self.labels, count) or ("",) * count)
+        kinds = check_labels("kinds", self.kinds, count) or ("signed",) * count
+        for kind in kinds:
+            check_choice("kinds", kind, ("signed", "query", "key", "value"))
+        self._set("kinds", kinds)
+        for name in ("shadow", "angle"):
+            for index in getattr(self, name) or ():
+                check_index(name, index, count)
+        if self.reach is None:
+            longest = float(np.linalg.norm(vectors, axis=1).max(initial=0.0))
+            self._set("reach", 1.4 * max(longest, float(self.circle)) or 1.0)
+        if self.shape is None:
+            self._set("shape", "")
+
+    def shadow_of(self) -> np.ndarray | None:
+        """Return where the shadow ends: the foot of vector i on the line of vector j."""
+        if self.shadow is None:
+            return None
+        falls, ground = self.vectors[list(self.shadow)]
+        square = float(ground @ ground)
+        return ground * float(falls @ ground) / square if square else np.zeros(2)
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """What becomes of what: from one block, or several, to another.
+
+    Args:
+        source: the name of a block, or several names.
+        target: the name of a block.
+        text: what happens on the way, ``@ W_query``.
+        weight: from 0 to 1, how thick a straight line is to be; its text is said, not drawn.
+        state: as for a block (default: grey if an end is, else that of the target).
+        via: ``above`` or ``below``, to pass over or under what stands between.
+    """
+
+    source: str | tuple[str, ...]
+    target: str
+    text: str = ""
+    weight: float | None = None
+    state: str | None = None
+    via: str | None = None
+
+    def __post_init__(self):
+        if self.state is not None:
+            check_choice("state", self.state, STATES)
+        if self.via is not None:
+            check_choice("via", self.via, ("above", "below"))
+        if self.weight is not None and not 0 <= self.weight <= 1:
+            raise ValueError(f"weight must be from 0 to 1, got {self.weight!r}")
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the blocks that it comes from."""
+        return (self.source,) if isinstance(self.source, str) else tuple(self.source)
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A frame around blocks that belong together, such as those of one head.
+
+    Args:
+        text: what they are, ``head 0``.
+        blocks: their names. Nothing else may stand between them.
+        state: as for a block.
+    """
+
+    text: str
+    blocks: tuple[str, ...]
+    state: str = "known"
+
+    def __post_init__(self):
+        check_choice("state", self.state, STATES)
+
+
+def check_text(name: str, value: Any, empty: bool = False) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a text, got {type(value).__name__}")
+    if not value and not empty:
+        raise ValueError(f"{name} must not be empty")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
+
+
+def check_index(name: str, value: int | None, count: int) -> None:
+    if value is not None and not 0 <= value < count:
+        raise ValueError(f"{name} must be from 0 to {count - 1}, got {value!r}")
+
+
+def check_labels(name: str, labels: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
+    if labels is None:
+        return None
+    if isinstance(labels, str) or len(labels) != count:
+        raise ValueError(f"{name} must be {count} labels, got {labels!r}")
+    return tuple(map(str, labels))

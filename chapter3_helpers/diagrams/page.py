@@ -1,0 +1,125 @@
+"""The picture of a diagram for the page: matplotlib, with the description as its alt text."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba_array
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+
+from chapter3_helpers._figures.described import DescribedFigure, own_axes
+from chapter3_helpers._figures.labels import font_families, printable
+from chapter3_helpers.diagrams.layout import lay_out
+from chapter3_helpers.diagrams.scene import Box, Cells, Group, Line, Text
+
+if TYPE_CHECKING:
+    from chapter3_helpers.diagrams.diagram import Diagram
+
+DPI = 100
+POINTS = 72 / DPI  # in a pixel
+TONES = {
+    "ink": "#1a1a1a",
+    "soft": "#595959",
+    "faint": "#9a9a9a",
+    "line": "#4d4d4d",
+    "weight": "#4d4d4d",
+    "lit": "#b06f00",
+    "highlight": "#fff3cd",
+    "ground": "#f7f7f7",
+    "mark": "#000000",
+    "halo": "#ffffff",
+    "shadow": "#00000030",
+}
+
+
+def draw(diagram: "Diagram") -> DescribedFigure:
+    """Draw a diagram, a pixel of its layout to a pixel of the picture."""
+    scene = lay_out(diagram)
+    ax = own_axes((scene.width / DPI, scene.height / DPI))
+    ax.figure.set_layout_engine("none")
+    ax.set_position((0, 0, 1, 1))
+    ax.set(xlim=(0, scene.width), ylim=(scene.height, 0))
+    ax.axis("off")
+    for order, item in enumerate(scene.items):
+        _paint(ax, item, order)
+    ax.description = diagram.description
+    return ax.figure
+
+
+def _paint(ax: Axes, item, order: int) -> None:
+    if isinstance(item, Group):
+        for part in item.items:
+            _paint(ax, part, order)
+    elif isinstance(item, Text):
+        text = printable(item.text, None if item.bold else 60)
+        ax.text(
+            item.x,
+            item.y,
+            text,
+            fontsize=item.size * POINTS,
+            ha={"start": "left", "middle": "center", "end": "right"}[item.anchor],
+            va="baseline",
+            weight="bold" if item.bold else "normal",
+            color=TONES.get(item.tone, item.tone),
+            family=font_families(text),
+            parse_math=False,
+            zorder=order + 0.9,
+        )
+    elif isinstance(item, Box):
+        _box(ax, item, order)
+    elif isinstance(item, Cells):
+        rows, columns = len(item.colours), len(item.colours[0])
+        right, bottom = item.x + columns * item.cell[0], item.y + rows * item.cell[1]
+        image = to_rgba_array([c for row in item.colours for c in row]).reshape(rows, columns, 4)
+        edges = np.linspace(item.x, right, columns + 1), np.linspace(item.y, bottom, rows + 1)
+        white = min(item.cell) >= 6
+        ax.pcolormesh(
+            *edges, image, edgecolors="white" if white else "none", linewidth=0.6, zorder=order
+        )
+    elif isinstance(item, Line):
+        _line(ax, item, order)
+
+
+def _box(ax: Axes, item: Box, order: int) -> None:
+    style = {
+        "facecolor": TONES.get(item.fill, item.fill) or "none",
+        "edgecolor": TONES.get(item.edge, item.edge) or "none",
+        "linewidth": item.line * POINTS,
+        "linestyle": (0, (3, 3)) if item.dashed else "-",
+        "zorder": order + (0.1 if item.fill else 0.5),
+    }
+    spot = (item.x, item.y), item.width, item.height
+    if item.radius:
+        ax.add_patch(
+            FancyBboxPatch(
+                *spot,
+                boxstyle=f"round,pad=0,rounding_size={item.radius}",
+                mutation_aspect=1,
+                **style,
+            )
+        )
+    else:
+        ax.add_patch(Rectangle(*spot, **style))
+
+
+def _line(ax: Axes, item: Line, order: int) -> None:
+    colour = TONES.get(item.tone, item.tone)
+    style = {"color": colour, "linewidth": item.width * POINTS, "zorder": order + 0.4}
+    points = list(item.points)
+    if item.head:
+        ax.add_patch(
+            FancyArrowPatch(
+                points[-2],
+                points[-1],
+                arrowstyle="-|>",
+                mutation_scale=6 + 3 * item.width * POINTS,
+                shrinkA=0,
+                shrinkB=0,
+                **style,
+            )
+        )
+        points = points[:-1]
+    if len(points) > 1:
+        x, y = zip(*points, strict=True)
+        dashes = (0, (4, 3)) if item.dashed else "-"
+        ax.plot(x, y, linestyle=dashes, solid_joinstyle="round", solid_capstyle="butt", **style)

@@ -1,0 +1,88 @@
+"""Which way an arrow takes through the grid of blocks, so that it crosses none of them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+At = tuple[int, int]  # (column, row)
+
+
+@dataclass(frozen=True)
+class Route:
+    """One way from a block to another.
+
+    ``turn`` says where it turns: ``straight`` (nowhere), ``early`` (in the gap beside the source),
+    ``late`` (in the gap beside the target), ``over`` (along the source's row, then into the target
+    from above or below), ``down`` (along the source's column, then into the target from the side),
+    ``above`` and ``below`` (round what stands in between).
+    """
+
+    source: At
+    target: At
+    turn: str
+
+    @property
+    def right(self) -> bool:
+        return self.target[0] > self.source[0]
+
+    @property
+    def falls(self) -> bool:
+        return self.target[1] > self.source[1]
+
+    @property
+    def upright(self) -> bool:
+        """Whether it enters the target from above or below."""
+        same_column = self.source[0] == self.target[0]
+        return self.turn == "over" or (self.turn == "straight" and same_column)
+
+    @property
+    def source_gap(self) -> int:
+        """The gap between columns beside the source; gap ``c`` lies right of column ``c``."""
+        return self.source[0] if self.right else self.source[0] - 1
+
+    @property
+    def target_gap(self) -> int:
+        """The gap between columns beside the target."""
+        return self.target[0] - 1 if self.right else self.target[0]
+
+    @property
+    def row_gap(self) -> int:
+        """The gap between rows that it comes from into the target, or passes through."""
+        if self.turn in ("above", "below"):
+            return self.source[1] - (self.turn == "above")
+        return self.target[1] - 1 if self.falls else self.target[1]
+
+
+def between(a: int, b: int) -> range:
+    """Return the whole numbers strictly between two others.
+
+    >>> list(between(5, 2))
+    [3, 4]
+    """
+    return range(min(a, b) + 1, max(a, b))
+
+
+def find_route(source: At, target: At, taken: Iterable[At], via: str | None = None) -> Route | None:
+    """Return the first way that crosses no other block; None if there is none.
+
+    >>> find_route((0, 0), (2, 1), taken=[(1, 1)]).turn
+    'late'
+    """
+    taken = set(taken) - {source, target}
+    (c0, r0), (c1, r1) = source, target
+    if via is not None:
+        return Route(source, target, via) if r0 == r1 else None
+    if c0 == c1:
+        ways = {"straight": [(c0, row) for row in between(r0, r1)]}
+    elif r0 == r1:
+        ways = {"straight": [(column, r0) for column in between(c0, c1)]}
+    else:
+        rows, columns = between(r0, r1), between(c0, c1)
+        ways = {
+            "early": [(column, r1) for column in columns],
+            "late": [(column, r0) for column in columns],
+            "over": [*((c, r0) for c in columns), (c1, r0), *((c1, row) for row in rows)],
+            "down": [*((c0, row) for row in rows), (c0, r1), *((c, r1) for c in columns)],
+        }
+    return next(
+        (Route(source, target, turn) for turn, way in ways.items() if not taken & set(way)), None
+    )

@@ -1,0 +1,96 @@
+"""A diagram in words: what an alt text says, and what the regression compares."""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from chapter3_helpers.diagrams.blocks import Block, Plane
+
+if TYPE_CHECKING:
+    from chapter3_helpers.diagrams.diagram import Diagram
+
+MOST_DESCRIBED = 100  # numbers of a block; a larger one is described by its shape
+STATES = {"lit": "Built here", "known": "Known", "grey": "Not yet"}
+
+
+def describe(diagram: "Diagram") -> str:
+    """Return the title, what is lit, the arrows with what happens on them, and the numbers."""
+    lines = [f"Diagram: {diagram.title.rstrip('.')}."]
+    things = diagram.blocks
+    if {thing.state for thing in things} != {"known"}:
+        for state, words in STATES.items():
+            names = [thing.name for thing in things if thing.state == state]
+            if names:
+                lines.append(f"{words}: {', '.join(names)}.")
+    for arrow in diagram.arrows:
+        source = " and ".join(diagram[name].label for name in arrow.sources)
+        on_it = [arrow.text] if arrow.text else []
+        if arrow.weight is not None:
+            on_it.append(f"{arrow.weight:.4f}")
+        lines.append(" -> ".join([source, *on_it, diagram[arrow.target].label]))
+    for bracket in diagram.brackets:
+        lines.append(f"{bracket.text}: {', '.join(bracket.blocks)}.")
+    for thing in things:
+        lines.extend(_plane(thing) if isinstance(thing, Plane) else _block(thing))
+    return "\n".join(lines)
+
+
+def _block(block: Block) -> list[str]:
+    """Write a block's numbers, one line a row."""
+    if block.values is None or block.state == "grey":
+        return []
+    if block.kind == "tokens":
+        return [f"{block.name}: {' '.join(block.values[:, 0])}"]
+    marked = []
+    if block.picked is not None:
+        name = f" ({block.rows[block.picked]})" if block.rows else ""
+        marked.append(f"row {block.picked}{name} marked")
+    if block.picked_column is not None:
+        marked.append(f"column {block.picked_column} marked")
+    head = ", ".join([block.label, *marked])
+    if block.values.size > MOST_DESCRIBED:
+        return [head] if marked else []
+    cells = [
+        ["hidden" if hide else _number(value) for value, hide in zip(row, hidden, strict=True)]
+        for row, hidden in zip(block.values, block.hidden, strict=True)
+    ]
+    labels = block.rows or ("",) * len(cells)
+    columns = [["", *(block.columns or ())]] if block.columns else []
+    table = columns + [[label, *row] for label, row in zip(labels, cells, strict=True)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
+    return [
+        head + ":",
+        *(
+            " ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).strip()
+            for row in table
+        ),
+    ]
+
+
+def _plane(plane: Plane) -> list[str]:
+    """Write a plane's vectors, and how long the shadow is."""
+    if plane.state == "grey":
+        return []
+    lines = [f"{plane.name}:"]
+    for index, (vector, label) in enumerate(zip(plane.vectors, plane.labels, strict=True)):
+        lines.append(f"{label or index}: ({_number(vector[0])}, {_number(vector[1])})")
+    names = [label or str(index) for index, label in enumerate(plane.labels)]
+    if plane.shadow is not None:
+        falls, ground = plane.shadow
+        length = np.linalg.norm(plane.shadow_of())
+        sign = -1 if plane.vectors[falls] @ plane.vectors[ground] < 0 else 1
+        lines.append(
+            f"shadow of {names[falls]} on the line of {names[ground]}: length "
+            f"{_number(sign * length)}"
+        )
+    if plane.angle is not None:
+        a, b = plane.vectors[list(plane.angle)]
+        degrees = abs(math.degrees(math.atan2(a[0] * b[1] - a[1] * b[0], a @ b)))
+        first, second = (names[index] for index in plane.angle)
+        lines.append(f"angle between {first} and {second}: {degrees:.1f} degrees")
+    return lines
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value == round(value) else f"{round(value, 4) + 0.0:.4f}"

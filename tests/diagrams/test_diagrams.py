@@ -1,0 +1,267 @@
+"""The core: what fits together, what is said in words, and what both drawings show."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chapter3_helpers._figures.colours import KEY_COLOUR, QUERY_COLOUR, VALUE_COLOUR
+from chapter3_helpers.diagrams import Arrow, Block, Bracket, Diagram, Plane
+from chapter3_helpers.diagrams.layout import WIDEST, lay_out
+from chapter3_helpers.diagrams.painting import colours_of
+from chapter3_helpers.diagrams.routes import find_route
+from chapter3_helpers.diagrams.scene import Text
+from tests.diagrams import check_drawing, check_overlaps
+
+X = np.array([[0.5, -1.25, 0.0], [2.0, 0.125, 1.0]])
+
+
+def blocks(*names, **more):
+    return [Block(name=name, at=(step, 0), values=X, **more) for step, name in enumerate(names)]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Block(name="x"), "must have values or a shape"),
+        (lambda: Block(name="", values=X), "name must not be empty"),
+        (
+            lambda: Block(name="x", values=np.ones((2, 3, 5))),
+            r"vector or a matrix, got \(2, 3, 5\)",
+        ),
+        (lambda: Block(name="x", values=np.ones((0, 3))), r"vector or a matrix, got \(0, 3\)"),
+        (lambda: Block(name="x", values=X, kind="queries"), "kind must be one of"),
+        (lambda: Block(name="x", values=X, state="hidden"), "state must be one of"),
+        (lambda: Block(name="x", values=X, at=(0, -1)), "at must be"),
+        (lambda: Block(name="x", values=X, at=3), "at must be"),
+        (lambda: Block(name="x", values=X, picked=2), "picked must be from 0 to 1, got 2"),
+        (lambda: Block(name="x", values=X, picked_column=3), "picked_column must be from 0 to 2"),
+        (lambda: Block(name="x", values=X, rows=["a"]), "rows must be 2 labels"),
+        (lambda: Block(name="x", values=X, hidden=X[:, :2] > 0), "hidden must have shape"),
+        (lambda: Plane(name="p", vectors=[[1.0, 2.0, 3.0]]), r"finite and \(n, 2\)"),
+        (lambda: Plane(name="p", vectors=[[1.0, np.nan]]), r"finite and \(n, 2\)"),
+        (
+            lambda: Plane(name="p", vectors=[[1.0, 2.0]], shadow=(0, 1)),
+            "shadow must be from 0 to 0",
+        ),
+        (lambda: Plane(name="p", vectors=[[1.0, 2.0]], labels=[]), "labels must be 1 labels"),
+        (lambda: Arrow("x", "y", via="left"), "via must be one of"),
+        (lambda: Arrow("x", "y", weight=1.5), "weight must be from 0 to 1"),
+        (lambda: Diagram("t", []), "at least one block"),
+        (lambda: Diagram("t", blocks("x", "x")), "names of their own, got two 'x'"),
+        (
+            lambda: Diagram("t", [*blocks("x"), *blocks("y")]),
+            "places of their own, got 'x' and 'y'",
+        ),
+        (lambda: Diagram("t", blocks("x"), [Arrow("x", "y")]), "that are there, got 'y'"),
+        (lambda: Diagram("t", blocks("x"), [Arrow("x", "x")]), "join two blocks, got 'x' twice"),
+        (lambda: Diagram("t", blocks("x", "y", "z"), [Arrow("x", "z")]), "must not cross a block"),
+        (lambda: Diagram("t", blocks("x"), (), [Bracket("b", ("y",))]), "that are there, got 'y'"),
+        (lambda: Diagram("t", blocks("x"), (), [Bracket("b", ())]), "at least one block"),
+        (
+            lambda: Diagram("t", blocks("x", "y", "z"), (), [Bracket("b", ("x", "z"))]),
+            "all that stands in it, got 'y' besides",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_sentence(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Block(name=3, values=X), "name must be a text, got int"),
+        (lambda: Block(name="x", values=np.ones(3) * 1j), "must be real numbers"),
+        (lambda: Block(name="x", values="abc", kind="tokens"), "must be texts"),
+        (lambda: Diagram("t", [X]), "blocks must hold Block and Plane, got ndarray"),
+        (lambda: Diagram("t", blocks("x"), ["x"]), "arrows must hold Arrow, got str"),
+    ],
+)
+def test_what_is_of_another_type_is_refused_with_a_sentence(make, words):
+    with pytest.raises(TypeError, match=words):
+        make()
+
+
+def test_a_tensor_is_taken_as_it_is_with_a_gradient_and_in_bfloat16():
+    x = torch.tensor(X, dtype=torch.bfloat16, requires_grad=True)
+    np.testing.assert_array_equal(Block(name="x", values=x).values, X)
+
+
+def test_words_say_every_arrow_shape_and_number():
+    diagram = Diagram(
+        "Words",
+        [
+            Block(name="x", values=X, at=(0, 0), rows=["a", "b"], picked=1),
+            Block(name="y", values=[0.25, 0.75], at=(1, 0), kind="weights", hidden=[False, True]),
+            Block(name="z", shape="(T, d)", at=(2, 0), state="lit"),
+            Block(name="later", values=X, at=(3, 0), state="grey"),
+            Block(name="text", values=["one", "two"], at=(0, 1), kind="tokens"),
+        ],
+        [Arrow("x", "y", "@ W"), Arrow(("y", "text"), "z", weight=0.3), Arrow("z", "later")],
+        [Bracket("head 0", ("x", "y"))],
+    )
+    assert diagram.description.splitlines() == [
+        "Diagram: Words.",
+        "Built here: z.",
+        "Known: x, y, text.",
+        "Not yet: later.",
+        "x (2, 3) -> @ W -> y (2,)",
+        "y (2,) and text (2,) -> 0.3000 -> z (T, d)",
+        "z (T, d) -> later (2, 3)",
+        "head 0: x, y.",
+        "x (2, 3), row 1 (b) marked:",
+        "a 0.5000 -1.2500 0",
+        "b      2  0.1250 1",
+        "y (2,):",
+        "0.2500 hidden",
+        "text: one two",
+    ]
+
+
+def test_the_picture_carries_its_words():
+    data, metadata = Diagram("t", blocks("x"))._repr_mimebundle_()
+    assert data["image/png"].startswith(b"\x89PNG")
+    assert data["text/plain"] == metadata["image/png"]["alt"]
+    assert "0.1250" in data["text/plain"]
+
+
+def test_the_same_diagram_is_the_same_picture():
+    first, second = (Diagram("t", blocks("x", "y"), [Arrow("x", "y")]) for _ in range(2))
+    assert first.figure().to_png() == second.figure().to_png()
+
+
+def test_shadow_and_angle_are_computed_from_the_vectors():
+    plane = Plane(
+        name="p", vectors=[[3.0, 4.0], [2.0, 0.0]], labels=["a", "b"], shadow=(0, 1), angle=(0, 1)
+    )
+    assert Diagram("t", [plane]).description.splitlines()[1:] == [
+        "p:",
+        "a: (3, 4)",
+        "b: (2, 0)",
+        "shadow of a on the line of b: length 3",
+        "angle between a and b: 53.1 degrees",
+    ]
+    turned = Plane(name="p", vectors=[[-3.0, 4.0], [2.0, 0.0]], shadow=(0, 1))
+    assert "length -3" in Diagram("t", [turned]).description
+
+
+@pytest.mark.parametrize(
+    ("kind", "colour"),
+    [("query", QUERY_COLOUR), ("key", KEY_COLOUR), ("value", VALUE_COLOUR)],
+)
+def test_queries_keys_and_values_have_a_colour_each_and_white_is_zero(kind, colour):
+    (colours,) = colours_of(Block(name="x", values=[2.0, 0.0, -2.0], kind=kind))
+    assert colours[0] == colour.lower()
+    assert colours[1] == "#ffffff"
+    red, green, blue = (int(colours[2][i : i + 2], 16) for i in (1, 3, 5))
+    assert red == green == blue < 100, "what is negative is grey"
+
+
+def test_a_shared_limit_gives_two_blocks_one_scale():
+    large, small = (Block(name="x", values=X * k, limit=2.0) for k in (1.0, 0.5))
+    assert colours_of(large)[0, 0] == colours_of(small)[1, 2]
+    assert colours_of(Block(name="x", values=X * 0.5))[1, 0] == colours_of(large)[1, 0]
+
+
+def test_grey_shows_no_number_and_hidden_cells_are_crossed_out():
+    grey = Diagram("t", blocks("x", state="grey")).svg()
+    assert "0.1250" not in Diagram("t", blocks("x", state="grey")).description
+    assert len(set(re.findall(r"fill=(#\w+)>", grey))) == 1
+    masked = Diagram("t", [Block(name="x", values=[0.5, -np.inf])]).svg()
+    assert masked.count("<title>hidden</title>") == 1
+
+
+def test_live_blocks_have_names_cells_have_numbers_and_arrows_are_said():
+    name = 'a "<b>" & c'
+    diagram = Diagram("t<", blocks(name, "y"), [Arrow(name, "y", "@ W <i>")])
+    shown = ElementTree.fromstring(re.sub(r"=([\w.#-]+)(?=[\s>/])", r'="\1"', diagram.svg()))
+    groups = [part for part in shown.iter("g") if part.get("role") == "img"]
+    assert [group.get("aria-label") for group in groups] == [f"{name} (2, 3)", "y (2, 3)"]
+    notes = [title.text for title in groups[0].iter("title")]
+    assert notes == [f"{name} (2, 3)", "0.5000", "-1.2500", "0", "2", "0.1250", "1"]
+    assert shown.get("aria-label") == "Diagram: t<."
+    assert f"{name} (2, 3) -> @ W <i> -> y (2, 3)" in shown.find("desc").text
+    assert {text.text for text in shown.iter("text")} >= {name, "(2, 3)", "@ W <i>", "t<"}
+
+
+@pytest.mark.parametrize(
+    ("target", "taken", "turn"),
+    [
+        ((2, 0), [], "straight"),
+        ((0, 2), [(1, 1)], "straight"),
+        ((2, 1), [(1, 0)], "early"),
+        ((2, 1), [(1, 1)], "late"),
+        ((2, 2), [(1, 0), (1, 2), (0, 1)], None),
+        ((2, 2), [(1, 2), (0, 1)], "late"),
+        ((1, 2), [(1, 1)], "early"),
+        ((2, 0), [(1, 0)], None),
+        ((0, 2), [(0, 1)], None),
+        ((2, 0), [(1, 0)], "above"),
+    ],
+)
+def test_an_arrow_takes_the_first_way_that_is_free(target, taken, turn):
+    route = find_route((0, 0), target, taken, via="above" if turn == "above" else None)
+    assert (route and route.turn) == turn
+
+
+@st.composite
+def diagrams(draw):
+    """Blocks of any sizes on a small grid, and arrows wherever one gets through."""
+    places = draw(
+        st.lists(
+            st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=2, max_size=9, unique=True
+        )
+    )
+    sizes = st.integers(1, 9)
+    things = []
+    for index, at in enumerate(places):
+        shape = (draw(sizes), draw(sizes))
+        name = f"block {index}" * draw(st.integers(1, 2))
+        things.append(
+            Block(
+                name=name,
+                at=at,
+                values=np.ones(shape),
+                numbers=draw(st.booleans()),
+                rows=["word"] * shape[0] if draw(st.booleans()) else None,
+                state=draw(st.sampled_from(["known", "lit", "grey"])),
+            )
+        )
+    arrows, used = [], set()
+    for source in things:
+        target = draw(st.sampled_from(things))
+        if (
+            source.at != target.at
+            and target.at not in used
+            and find_route(source.at, target.at, places)
+        ):
+            used |= {source.at, target.at}
+            arrows.append(Arrow(source.name, target.name, draw(st.sampled_from(["", "@ W_query"]))))
+    return Diagram("any", things, arrows)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(diagrams())
+def test_nothing_overlaps_wherever_blocks_stand(diagram):
+    check_overlaps(diagram)
+
+
+def test_every_text_is_nine_pixels_high_in_a_window_of_900():
+    in_lab = 468 / (WIDEST + 20)  # of the width that a cell's output has there
+    scene = lay_out(Diagram("t", blocks("x", "y", rows=["a", "b"], numbers=True)))
+    parts = [part for item in scene.items for part in getattr(item, "items", [item])]
+    sizes = [part.size for part in parts if isinstance(part, Text)]
+    assert min(sizes) * in_lab >= 9
+
+
+def test_many_rows_are_drawn_by_some_of_them():
+    diagram = Diagram("large", [Block(name="x", values=np.ones((50, 768)))])
+    check_drawing(diagram)
+    assert "x (50, 768)" in diagram.svg()
+    assert diagram.svg().count("<rect") < 32 * 32 + 3
