@@ -53,10 +53,12 @@ file            what it holds
 ``painting``    how blocks look
 ``page``        the picture, by matplotlib
 ``live``        the SVG, for explorers
+``map``         ``attention_map``: all of attention, at the top of every notebook
 ==============  ========================================================================
 """
 
 from chapter3_helpers.diagrams.blocks import Arrow, Block, Bracket, Plane
 from chapter3_helpers.diagrams.diagram import Diagram
+from chapter3_helpers.diagrams.map import attention_map
 
-__all__ = ["Arrow", "Block", "Bracket", "Diagram", "Plane"]
+__all__ = ["Arrow", "Block", "Bracket", "Diagram", "Plane", "attention_map"]

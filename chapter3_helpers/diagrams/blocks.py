@@ -5,11 +5,12 @@ upper left; how large it is follows from its numbers.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from chapter3_helpers._checks.numbers import check_choice
 from chapter3_helpers._figures.arrays import to_array
 
 KINDS = ("signed", "query", "key", "value", "weights", "owner", "tokens")
@@ -60,8 +61,9 @@ class Block(Thing):
             ``value``, ``weights`` (from 0 to 1), ``owner`` (integers: whose number it is) or
             ``tokens``.
         state: ``known``, ``lit`` (what this picture is about) or ``grey`` (not reached yet).
-        shape: what to write for the shape (default: that of ``values``). A block without values
-            is drawn as an empty box, and needs it.
+        shape: what to write for the shape (default: that of ``values``), in letters: ``(T, d)``.
+            The values are an example then, and are not said in words. A block without values is
+            drawn as an empty box, and needs it.
         caption: what to write above it (default: its name; ``""`` for nothing).
         picked, picked_column: a row, a column to be marked.
         hidden: boolean, of the shape of ``values``, True where a cell is crossed out.
@@ -85,10 +87,12 @@ class Block(Thing):
     columns: Sequence[str] | None = None
     numbers: bool = False
     limit: float | None = None
+    lettered: bool = field(init=False, default=False)  # its shape was given, in letters
 
     def __post_init__(self):
         super().__post_init__()
         check_choice("kind", self.kind, KINDS)
+        self._set("lettered", self.shape is not None)
         if self.values is None:
             if not self.shape:
                 raise ValueError(f"block {self.name!r} must have values or a shape, got neither")
@@ -252,11 +256,6 @@ def check_text(name: str, value: Any, empty: bool = False) -> None:
         raise TypeError(f"{name} must be a text, got {type(value).__name__}")
     if not value and not empty:
         raise ValueError(f"{name} must not be empty")
-
-
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
 def check_index(name: str, value: int | None, count: int) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.diagrams.blocks import Arrow, Block, Bracket, Plane
 from chapter3_helpers.diagrams.routes import Route, find_route
 from chapter3_helpers.diagrams.words import describe
@@ -21,6 +22,7 @@ class Diagram:
         blocks: ``Block`` and ``Plane``, in the order in which they are read.
         arrows: ``Arrow``.
         brackets: ``Bracket``.
+        cell: how large a cell is at most, in pixels.
 
     Raises:
         TypeError, ValueError: two blocks have one name or one place, an arrow or a bracket names
@@ -32,9 +34,11 @@ class Diagram:
     blocks: Sequence[Block | Plane]
     arrows: Sequence[Arrow] = ()
     brackets: Sequence[Bracket] = ()
+    cell: int = 14
     _routes: dict[Arrow, tuple[Route, ...]] = field(default_factory=dict, init=False)
 
     def __post_init__(self):
+        check_size("cell", self.cell)
         for name, kind in (
             ("blocks", Block | Plane),
             ("arrows", Arrow),

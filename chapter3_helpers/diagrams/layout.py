@@ -25,13 +25,14 @@ from chapter3_helpers.diagrams.scene import Box, Line, Scene, Text, text_width
 if TYPE_CHECKING:
     from chapter3_helpers.diagrams.diagram import Diagram
 
+SMALLEST_CELL = 4  # pixels
 WIDEST = 604  # with its margins a picture is 620 wide; a window of 900 pixels shows it in 468,
 # and then the smallest text, of 12 pixels, is still 9 high
-CELLS = range(14, 3, -1)  # sizes of a cell that are tried, the largest first
 MARGIN = 4
 TURN = 9  # between two arrows that turn in one gap
 EDGE = 12  # from a block to its bracket
 LABEL = 18  # the height of a line of text
+LEFT, RIGHT, TOP, BOTTOM = range(4)  # sides of a bracket
 
 
 @dataclass
@@ -48,9 +49,12 @@ class Extent:
 
 def lay_out(diagram: "Diagram") -> Scene:
     """Draw a diagram with the largest cells with which it is no wider than ``WIDEST``."""
-    narrowest = max(WIDEST, Layout(diagram, CELLS[-1]).width)
-    layouts = (Layout(diagram, cell) for cell in CELLS)
-    return next(layout for layout in layouts if layout.width <= narrowest).scene()
+    layout = Layout(diagram, diagram.cell)
+    if layout.width > WIDEST:
+        narrowest = max(WIDEST, Layout(diagram, min(diagram.cell, SMALLEST_CELL)).width)
+        layouts = (Layout(diagram, cell) for cell in range(diagram.cell, 0, -1))
+        layout = next(layout for layout in layouts if layout.width <= narrowest)
+    return layout.scene()
 
 
 class Layout:
@@ -98,7 +102,7 @@ class Layout:
             else:
                 gap = route.target_gap
                 words[gap] = max(words[gap], wide)
-        before, after = self._bracket_columns()
+        before, after = self._room(LEFT), self._room(RIGHT)
         self.gaps: dict[int, tuple[float, float]] = {}  # where arrows run, between the brackets
         self.centre_x: list[float] = []
         x = MARGIN
@@ -110,7 +114,7 @@ class Layout:
                 start = x
                 turns = len(self.turns[column, "left"]) + len(self.turns[column, "right"])
                 if column in crossed:
-                    x += TURN * turns + (words[column] + 10 if words[column] else 28)
+                    x += TURN * turns + (words[column] + 10 if words[column] else 22)
                 else:
                     x += 16
                 self.gaps[column] = (start, x)
@@ -135,7 +139,7 @@ class Layout:
                 rows = sorted({self.things[name].at[1] for name in (*arrow.sources, arrow.target)})
                 for row in range(rows[0], rows[-1]):
                     high[row] = max(high[row], 60)
-        before, after = self._bracket_rows()
+        before, after = self._room(TOP), self._room(BOTTOM)
         self.title = wrap(self.diagram.title, int(max(self.width, 300) / 8))
         y = MARGIN + 20 * len(self.title)
         self.centre_y: list[float] = []
@@ -163,32 +167,29 @@ class Layout:
             if self.channels[gap, side]
         )
 
-    def _depth(self, bracket: Bracket) -> int:
-        """Return how many brackets, with this one, lie within its edge."""
+    def _span(self, bracket: Bracket) -> tuple[int, int, int, int]:
+        """Return the first and last column, and the first and last row, of a bracket."""
+        columns, rows = zip(*(self.things[name].at for name in bracket.blocks), strict=True)
+        return min(columns), max(columns), min(rows), max(rows)
+
+    def _depth(self, bracket: Bracket, side: int) -> int:
+        """Return how many edges lie at a side of a bracket, its own and those within it."""
         inside = [
-            self._depth(other)
+            self._depth(other, side)
             for other in self.diagram.brackets
             if set(other.blocks) < set(bracket.blocks)
+            and self._span(other)[side] == self._span(bracket)[side]
         ]
         return 1 + max(inside, default=0)
 
-    def _bracket_columns(self) -> tuple[dict, dict]:
-        before, after = defaultdict(float), defaultdict(float)
+    def _room(self, side: int) -> dict[int, float]:
+        """Return the room that brackets take at one side of each column, or row."""
+        room = defaultdict(float)
         for bracket in self.diagram.brackets:
-            columns = [self.things[name].at[0] for name in bracket.blocks]
-            room = EDGE * self._depth(bracket)
-            before[min(columns)] = max(before[min(columns)], room)
-            after[max(columns)] = max(after[max(columns)], room)
-        return before, after
-
-    def _bracket_rows(self) -> tuple[dict, dict]:
-        before, after = defaultdict(float), defaultdict(float)
-        for bracket in self.diagram.brackets:
-            rows = [self.things[name].at[1] for name in bracket.blocks]
-            depth = self._depth(bracket)
-            before[min(rows)] = max(before[min(rows)], (EDGE + LABEL) * depth)
-            after[max(rows)] = max(after[max(rows)], EDGE * depth)
-        return before, after
+            at = self._span(bracket)[side]
+            edge = EDGE + LABEL if side == TOP else EDGE
+            room[at] = max(room[at], edge * self._depth(bracket, side))
+        return room
 
     def centre(self, name: str) -> tuple[float, float]:
         """Return the centre of a block's body."""
@@ -202,7 +203,7 @@ class Layout:
             scene.items.append(
                 Text(MARGIN, MARGIN + 14 + 20 * line, text, NAME_SIZE + 1, "start", True)
             )
-        for bracket in sorted(self.diagram.brackets, key=self._depth, reverse=True):
+        for bracket in sorted(self.diagram.brackets, key=lambda bracket: -len(bracket.blocks)):
             scene.items.extend(self._frame(bracket))
         scene.items += [
             highlight(thing, *self.centre(thing.name), self.cell_size)
@@ -213,26 +214,29 @@ class Layout:
             if arrow.weight is not None:
                 for source in arrow.sources:
                     scene.items.append(self._beam(arrow, source))
-        for arrow, source, route in self.routes:
+        order = {"grey": 0, "known": 1, "lit": 2}  # what is lit lies on top
+        for arrow, source, route in sorted(
+            self.routes, key=lambda way: order[self.diagram.state_of(way[0])]
+        ):
             scene.items.extend(self._arrow(arrow, source, route))
         for thing in self.diagram.blocks:
             scene.items.append(paint(thing, *self.centre(thing.name), self.cell_size))
         return scene
 
     def _frame(self, bracket: Bracket) -> list:
-        depth = self._depth(bracket)
-        room = EDGE * depth - 4
         spots = [(self.centre(name), self.extents[name]) for name in bracket.blocks]
-        rows = [self.things[name].at[1] for name in bracket.blocks]
-        left = min(x - extent.left for (x, _), extent in spots) - room
-        right = max(x + extent.right for (x, _), extent in spots) + room
-        top = self.row_edges[min(rows)][0] - (EDGE + LABEL) * depth + 4
-        bottom = self.row_edges[max(rows)][1] + room
+        depth = [self._depth(bracket, side) for side in range(4)]
+        top_row, bottom_row = self._span(bracket)[TOP:]
+        left = min(x - extent.left for (x, _), extent in spots) - EDGE * depth[LEFT] + 4
+        right = max(x + extent.right for (x, _), extent in spots) + EDGE * depth[RIGHT] - 4
+        top = self.row_edges[top_row][0] - (EDGE + LABEL) * depth[TOP] + 4
+        bottom = self.row_edges[bottom_row][1] + EDGE * depth[BOTTOM] - 4
         right = max(right, left + text_width(bracket.text, bold=True) + 16)
         tone = {"lit": "lit", "grey": "faint"}.get(bracket.state, "line")
         dashed = bracket.state == "grey"
+        fill, line = ("highlight", 2) if bracket.state == "lit" else ("ground", 1.2)
         return [
-            Box(left, top, right - left, bottom - top, "ground", tone, 1.2, 8, dashed),
+            Box(left, top, right - left, bottom - top, fill, tone, line, 8, dashed),
             Text(left + 8, top + 16, bracket.text, 12, "start", True, ink(bracket.state)),
         ]
 

@@ -18,9 +18,13 @@ def describe(diagram: "Diagram") -> str:
     """Return the title, what is lit, the arrows with what happens on them, and the numbers."""
     lines = [f"Diagram: {diagram.title.rstrip('.')}."]
     things = diagram.blocks
-    if {thing.state for thing in things} != {"known"}:
-        for state, words in STATES.items():
-            names = [thing.name for thing in things if thing.state == state]
+    states = [
+        *((thing.name, thing.state) for thing in things),
+        *((bracket.text, bracket.state) for bracket in diagram.brackets),
+    ]
+    if {state for _, state in states} != {"known"}:
+        for wanted, words in STATES.items():
+            names = [name for name, state in states if state == wanted]
             if names:
                 lines.append(f"{words}: {', '.join(names)}.")
     for arrow in diagram.arrows:
@@ -37,8 +41,8 @@ def describe(diagram: "Diagram") -> str:
 
 
 def _block(block: Block) -> list[str]:
-    """Write a block's numbers, one line a row."""
-    if block.values is None or block.state == "grey":
+    """Write a block's numbers, one line a row; none where its shape is said in letters."""
+    if block.values is None or block.state == "grey" or block.lettered:
         return []
     if block.kind == "tokens":
         return [f"{block.name}: {' '.join(block.values[:, 0])}"]

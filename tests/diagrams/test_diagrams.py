@@ -109,7 +109,7 @@ def test_words_say_every_arrow_shape_and_number():
     assert diagram.description.splitlines() == [
         "Diagram: Words.",
         "Built here: z.",
-        "Known: x, y, text.",
+        "Known: x, y, text, head 0.",
         "Not yet: later.",
         "x (2, 3) -> @ W -> y (2,)",
         "y (2,) and text (2,) -> 0.3000 -> z (T, d)",

@@ -1,0 +1,54 @@
+"""The map grows from notebook to notebook, and is legible in each."""
+
+import numpy as np
+import pytest
+
+from chapter3_helpers.diagrams import attention_map
+from chapter3_helpers.diagrams.map import BUILT_IN, LAST, example_values, state_in
+from tests.diagrams import check_drawing
+
+
+@pytest.mark.parametrize("notebook", range(LAST + 1))
+def test_the_map_is_legible_and_lights_something(notebook):
+    diagram = attention_map(notebook)
+    check_drawing(diagram)
+    assert "Built here: " in diagram.description
+
+
+def test_every_step_is_lit_once_and_known_ever_after():
+    for step, first in BUILT_IN.items():
+        states = [state_in(notebook, step) for notebook in range(1, 10)]
+        assert states == [
+            "grey" if notebook < first else "lit" if notebook == first else "known"
+            for notebook in range(1, 10)
+        ]
+    assert "Not yet" not in attention_map(11).description
+
+
+def test_every_step_stands_on_the_map():
+    diagram = attention_map(11)
+    names = [
+        *(thing.name for thing in diagram.blocks),
+        *(bracket.text for bracket in diagram.brackets),
+    ]
+    assert sorted(names) == sorted(BUILT_IN)
+
+
+def test_its_numbers_are_attention():
+    values = example_values()
+    np.testing.assert_allclose(values["softmax"].sum(axis=1), 1)
+    assert (values["softmax"][values["hidden"]] == 0).all()
+    np.testing.assert_allclose(values["mix"], values["dropout"] @ values["values"])
+
+
+@pytest.mark.parametrize(
+    ("notebook", "error", "words"),
+    [
+        (14, ValueError, "notebook must be at most 13, got 14"),
+        (-1, ValueError, "notebook must be at least 0, got -1"),
+        ("03", TypeError, "notebook must be an integer"),
+    ],
+)
+def test_other_notebooks_are_refused(notebook, error, words):
+    with pytest.raises(error, match=words):
+        attention_map(notebook)
