@@ -4,8 +4,6 @@ Every function here takes arrays or tensors, never modules, draws into ``ax`` (a
 none is given) and returns what a notebook cell shows when it stands on its last line. Besides the
 PNG, the cell then holds a description with all the numbers: it is the picture's alt text, and it
 is what the regression compares, since pictures themselves can't be compared.
-
-Taught in every notebook.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,22 +11,38 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from chapter3_helpers._checks.numbers import check_sizes
-from chapter3_helpers._figures.arrays import to_array
-from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL, SIGNED_MAP, WEIGHT_MAP
+from chapter3_helpers._figures.arrays import (
+    check_labels,
+    farthest_from_zero,
+    read_numbers,
+    to_array,
+)
+from chapter3_helpers._figures.colours import (
+    CELL_BORDER,
+    KEY_LABEL,
+    QUERY_LABEL,
+    SIGNED_COLOURS,
+    WEIGHT_COLOURS,
+    ink,
+)
 from chapter3_helpers._figures.described import (
     DescribedFigure,
     add_axes,
     described_figure,
     own_axes,
+    table,
 )
-from chapter3_helpers._figures.labels import LONGEST_LABEL, label_ticks, title_words
+from chapter3_helpers._figures.labels import (
+    LONGEST_LABEL,
+    label_in_full,
+    label_ticks,
+    title_words,
+)
 
 __all__ = [
     "KEY_LABEL",
@@ -42,6 +56,8 @@ __all__ = [
 
 MOST_ANNOTATED = 14  # rows or columns; beyond that the numbers in the cells would collide
 MOST_TICKS = 12  # points with a label of their own under a logarithmic axis
+WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", WEIGHT_COLOURS)
+SIGNED_MAP = LinearSegmentedColormap.from_list("signed", SIGNED_COLOURS)
 
 
 def heatmap(
@@ -60,7 +76,8 @@ def heatmap(
     """Draw a matrix of attention weights, one row a query, one column a key.
 
     Args:
-        weights: array or tensor (queries, keys). Cells of -inf or NaN count as hidden.
+        weights: array or tensor (queries, keys). Cells of -inf or NaN count as hidden; +inf has
+            the colour of the largest number.
         queries: one label a row.
         keys: one label a column (default: the queries).
         hidden: boolean (queries, keys), True where a cell is drawn hatched and not described.
@@ -75,7 +92,8 @@ def heatmap(
         The axes; their ``description`` holds the title and every number.
 
     Raises:
-        ValueError: ``weights`` has not two dimensions, or labels or ``hidden`` do not fit it.
+        TypeError, ValueError: ``weights`` is not a matrix of real numbers, or labels or
+            ``hidden`` do not fit it.
 
     >>> heatmap([[1.0, 0.0], [0.5, 0.5]], ["a", "b"], hidden=[[False, True], [False, False]]
     ... ).description.splitlines()[0]
@@ -83,32 +101,47 @@ def heatmap(
     """
     import seaborn  # here, since it brings pandas, and nothing else in this file needs it
 
-    matrix, hide = _matrix_and_hidden(weights, hidden)
+    matrix, hide = read_numbers(weights, hidden, ("queries", "keys"))
     keys = queries if keys is None else keys
-    _check_labels("queries", queries, matrix.shape[0])
-    _check_labels("keys", keys, matrix.shape[1])
     rows, columns = matrix.shape
+    check_labels(rows, queries=queries)
+    check_labels(columns, keys=keys)
     ax = own_axes((2.8 + 0.62 * columns, 2.2 + 0.5 * rows)) if ax is None else ax
+    colours = _colours(matrix, hide, signed)
     seaborn.heatmap(
-        np.ma.filled(np.ma.array(matrix, mask=hide), 0.0),
+        np.clip(matrix, *colours.get_clim()),
+        vmin=colours.norm.vmin,
+        vmax=colours.norm.vmax,
+        cmap=colours.cmap,
         mask=hide,
-        annot=max(rows, columns) <= MOST_ANNOTATED if annotate is None else annotate,
-        fmt=".2f",
-        annot_kws={"fontsize": 9},
         square=True,
         linewidths=0.5,
+        linecolor=CELL_BORDER,
         cbar_kws={"shrink": 0.8},
         ax=ax,
-        **_scale(matrix, hide, signed),
     )
-    _hatch(ax, hide, offset=0.0)
+    ax.spines[:].set(visible=True, color=CELL_BORDER, linewidth=0.5)
+    ax.collections[-1].colorbar.outline.set(visible=True, color=CELL_BORDER, linewidth=0.5)
+    if max(rows, columns) <= MOST_ANNOTATED if annotate is None else annotate:
+        grounds = colours.to_rgba(matrix)
+        for row, column in np.argwhere(~hide):
+            ax.text(
+                column + 0.5,
+                row + 0.5,
+                f"{matrix[row, column]:.2f}",
+                color=ink(to_hex(grounds[row, column])),
+                fontsize=9,
+                ha="center",
+                va="center",
+            )
+    _hatch(ax, hide)
     ax.set_title(**title_words(title))
     ax.set(xlabel=xlabel, ylabel=ylabel)
     label_ticks(ax.xaxis, np.arange(columns) + 0.5, keys, rotation=45)
     label_ticks(ax.yaxis, np.arange(rows) + 0.5, queries, rotation=0)
     ax.description = (
         f"Heatmap: {title}. Rows: {ylabel}; columns: {xlabel}.\n"
-        f"{_table(matrix, hide, queries, keys)}"
+        f"{table(matrix, hide, queries, keys)}"
     )
     return ax
 
@@ -140,31 +173,20 @@ def head_grid(
         The figure; its ``description`` holds every number.
 
     Raises:
-        TypeError, ValueError: ``weights`` has not three dimensions, labels or ``hidden`` do not
-            fit it, or ``columns`` is not an integer of at least 1.
+        TypeError, ValueError: ``weights`` is not a stack of matrices of real numbers, labels or
+            ``hidden`` do not fit it, or ``columns`` is not an integer of at least 1.
     """
     check_sizes(columns=columns)
-    stack = to_array(weights)
-    if stack.ndim != 3 or stack.size == 0:
-        raise ValueError(f"weights must have shape (heads, queries, keys), got {stack.shape}")
+    stack, hide = read_numbers(weights, hidden, ("heads", "queries", "keys"))
     heads, num_queries, num_keys = stack.shape
     keys = queries if keys is None else keys
     titles = [f"head {head}" for head in range(heads)] if titles is None else titles
-    _check_labels("queries", queries, num_queries)
-    _check_labels("keys", keys, num_keys)
-    _check_labels("titles", titles, heads)
-    hide = ~np.isfinite(stack)
-    if hidden is not None:
-        hidden = to_array(hidden).astype(bool)
-        if hidden.shape not in (stack.shape, stack.shape[1:]):
-            raise ValueError(
-                f"hidden must have shape {stack.shape[1:]} or {stack.shape}, got {hidden.shape}"
-            )
-        hide = hide | hidden
+    check_labels(num_queries, queries=queries)
+    check_labels(num_keys, keys=keys)
+    check_labels(heads, titles=titles)
     columns = min(columns, heads)
     rows = -(-heads // columns)
-    scale = _scale(stack, hide, signed)
-    colours = ScalarMappable(Normalize(scale["vmin"], scale["vmax"]), scale["cmap"])
+    colours = _colours(stack, hide, signed)
     panel = (max(1.7, 0.5 + 0.28 * num_keys), max(1.7, 0.8 + 0.28 * num_queries))
     figure = DescribedFigure(
         figsize=(panel[0] * columns + 1.8, panel[1] * rows + 1.5), layout="compressed"
@@ -176,13 +198,22 @@ def head_grid(
     )
     for head in range(heads):
         ax = add_axes(figure, rows, columns, head + 1)
-        ax.imshow(np.ma.array(stack[head], mask=hide[head]), **scale, interpolation="nearest")
-        _hatch(ax, hide[head], offset=-0.5)
+        ax.pcolormesh(
+            np.ma.array(np.clip(stack[head], *colours.get_clim()), mask=hide[head]),
+            norm=colours.norm,
+            cmap=colours.cmap,
+            edgecolors=CELL_BORDER,
+            linewidth=0.5,
+        )
+        ax.set_aspect("equal")
+        ax.invert_yaxis()
+        _hatch(ax, hide[head])
         ax.set_title(**title_words(titles[head], LONGEST_LABEL), fontsize=10)
         bottom, left = head + columns >= heads, head % columns == 0
-        label_ticks(ax.xaxis, np.arange(num_keys), keys if bottom else [""] * num_keys, 90)
-        label_ticks(ax.yaxis, np.arange(num_queries), queries if left else [""] * num_queries, 0)
-        ax.description = f"{titles[head]}:\n{_table(stack[head], hide[head], queries, keys)}"
+        label_ticks(ax.xaxis, np.arange(num_keys) + 0.5, keys if bottom else [""] * num_keys, 90)
+        names = queries if left else [""] * num_queries
+        label_ticks(ax.yaxis, np.arange(num_queries) + 0.5, names, 0)
+        ax.description = f"{titles[head]}:\n{table(stack[head], hide[head], queries, keys)}"
     figure.supxlabel(KEY_LABEL, fontsize=10)
     figure.supylabel(QUERY_LABEL, fontsize=10)
     figure.colorbar(colours, ax=figure.axes, shrink=0.7)
@@ -233,7 +264,7 @@ def line_plot(
     ax.set_yscale("log" if logy else "linear")
     for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):
         if log:
-            _label_in_full(axis)
+            label_in_full(axis)
     if logx and marker and len(points) <= MOST_TICKS:
         ax.set_xticks(points, [f"{value:g}" for value in points])
     ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
@@ -244,71 +275,19 @@ def line_plot(
     return ax
 
 
-def _label_in_full(axis: Axis) -> None:
-    """Put plain numbers at the ticks of a logarithmic axis: 500, not 5 x 10^2."""
-    low, high = axis.get_data_interval()
-    short = high < 300 * low  # too few powers of ten to read anything off
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if short else (1,)))
-    axis.set_minor_locator(NullLocator())
-    if low >= 1e-3 and high < 1e5:
-        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-
-
-def _matrix_and_hidden(weights: Any, hidden: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the matrix, and a boolean matrix of the cells that show no number."""
-    matrix = to_array(weights)
-    if matrix.dtype.kind not in "biuf":
-        got = matrix.dtype if matrix.dtype.kind != "O" else type(weights).__name__
-        raise TypeError(f"weights must be an array of real numbers, got {got}")
-    if matrix.ndim != 2 or matrix.size == 0:
-        raise ValueError(f"weights must have shape (queries, keys), got {matrix.shape}")
-    matrix = matrix.astype(float)
-    hide = ~np.isfinite(matrix)
-    if hidden is None:
-        return matrix, hide
-    hidden = to_array(hidden).astype(bool)
-    if hidden.shape != matrix.shape:
-        raise ValueError(f"hidden must have shape {matrix.shape}, got {hidden.shape}")
-    return matrix, hide | hidden
-
-
-def _check_labels(name: str, labels: Sequence[str], expected: int) -> None:
-    if not hasattr(labels, "__len__"):
-        raise TypeError(f"{name} must be a sequence of labels, got {type(labels).__name__}")
-    if len(labels) != expected:
-        raise ValueError(f"{name} must hold {expected} labels, got {len(labels)}")
-
-
-def _scale(matrix: np.ndarray, hide: np.ndarray, signed: bool) -> dict[str, Any]:
+def _colours(values: np.ndarray, hide: np.ndarray, signed: bool) -> ScalarMappable:
     """Choose the colour scale: 0 to 1 for weights, symmetric around 0 for signed numbers."""
     if not signed:
-        return {"vmin": 0.0, "vmax": 1.0, "cmap": WEIGHT_MAP}
-    shown = np.abs(matrix[~hide])
-    limit = float(shown.max()) if shown.size and shown.max() > 0 else 1.0
-    return {"vmin": -limit, "vmax": limit, "cmap": SIGNED_MAP}
+        return ScalarMappable(Normalize(0.0, 1.0), WEIGHT_MAP)
+    limit = farthest_from_zero(values, hide)
+    return ScalarMappable(Normalize(-limit, limit), SIGNED_MAP)
 
 
-def _table(
-    matrix: np.ndarray, hide: np.ndarray, queries: Sequence[str], keys: Sequence[str]
-) -> str:
-    """Write the matrix as text, one row a query; hidden cells read ``hidden``."""
-    cells = [
-        ["hidden" if hide[i, j] else f"{matrix[i, j]:.4f}" for j in range(matrix.shape[1])]
-        for i in range(matrix.shape[0])
-    ]
-    header = ["", *(str(key) for key in keys)]
-    table = [header] + [[str(query), *row] for query, row in zip(queries, cells, strict=True)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(header))]
-    return "\n".join(
-        " ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in table
-    )
-
-
-def _hatch(ax: Axes, hide: np.ndarray, offset: float) -> None:
+def _hatch(ax: Axes, hide: np.ndarray) -> None:
     """Hatch the hidden cells, so that hidden never looks like a weight of zero."""
     for row, column in np.argwhere(hide):
-        corner = (column + offset, row + offset)
         ax.add_patch(
-            Rectangle(corner, 1, 1, facecolor="0.92", edgecolor="0.7", hatch="////", linewidth=0)
+            Rectangle(
+                (column, row), 1, 1, facecolor="0.92", edgecolor="0.7", hatch="////", linewidth=0
+            )
         )

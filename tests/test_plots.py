@@ -1,12 +1,19 @@
 import warnings
 
-import matplotlib
 import numpy as np
 import pytest
 import torch
+from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 
-from chapter3_helpers._figures.labels import font_families, printable
+from chapter3_helpers._figures import labels
+from chapter3_helpers._figures.colours import (
+    CELL_BORDER,
+    SIGNED_COLOURS,
+    WEIGHT_COLOURS,
+    ink,
+    shade,
+)
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.plots import (
     KEY_LABEL,
@@ -49,20 +56,37 @@ def test_heatmap_puts_queries_on_rows_and_keys_on_columns():
     ]
 
 
-def test_weights_share_one_scale_from_0_to_1_whatever_their_values():
-    faint = cell_colours(heatmap(np.array(WEIGHTS) / 10, QUERIES, KEYS))
-    scale = matplotlib.colormaps["viridis"]
-    np.testing.assert_allclose(faint[0, 0], scale(0.075), atol=1 / 128)
-    np.testing.assert_allclose(
-        cell_colours(heatmap(WEIGHTS, QUERIES, KEYS))[0, 0], scale(0.75), atol=1 / 128
-    )
+def test_weights_share_one_scale_from_white_to_one_dark_hue_whatever_their_values():
+    cells = cell_colours(heatmap(np.array(WEIGHTS) / 10, QUERIES, KEYS))
+    np.testing.assert_allclose(cells[0, 2], [1, 1, 1, 1])
+    np.testing.assert_allclose(cells[0, 0], to_rgba(shade(0.075, WEIGHT_COLOURS)), atol=1 / 100)
+    cells = cell_colours(heatmap(WEIGHTS, QUERIES, KEYS))
+    np.testing.assert_allclose(cells[0, 0], to_rgba(shade(0.75, WEIGHT_COLOURS)), atol=1 / 100)
 
 
-def test_signed_numbers_are_centred_at_zero():
-    colours = cell_colours(heatmap([[0.0, 1.0, -2.0], [2.0, 0, 0]], QUERIES, KEYS, signed=True))
-    scale = matplotlib.colormaps["RdBu_r"]
-    np.testing.assert_allclose(colours[0, 0], scale(0.5), atol=1 / 64)
-    np.testing.assert_allclose(colours[0, 2], scale(0.0), atol=1 / 64)
+def test_signed_numbers_are_centred_at_white():
+    cells = cell_colours(heatmap([[0.0, 1.0, -2.0], [2.0, 0, 0]], QUERIES, KEYS, signed=True))
+    np.testing.assert_allclose(cells[0, 0], [1, 1, 1, 1], atol=1 / 64)
+    np.testing.assert_allclose(cells[0, 2], to_rgba(SIGNED_COLOURS[0]), atol=1 / 64)
+    np.testing.assert_allclose(cells[1, 0], to_rgba(SIGNED_COLOURS[-1]), atol=1 / 64)
+
+
+def test_numbers_and_their_cells_are_in_contrast():
+    """The ink of every cell is the one of its colour; test_colours measures the two."""
+    ramp = np.linspace(0, 1, 12).reshape(1, 12)
+    for signed, matrix in ((False, ramp), (True, 2 * ramp - 1)):
+        ax = heatmap(matrix, ["q"], [str(k) for k in range(12)], signed=signed)
+        ax.figure.draw_without_rendering()
+        grounds = ax.collections[0].get_facecolors()
+        inks = [text.get_color() for text in ax.texts]
+        assert inks == [ink(to_hex(ground)) for ground in grounds]
+        assert set(inks) == {"#000000", "#ffffff"}
+
+
+def test_a_white_cell_on_the_white_page_has_a_border():
+    for ax in (heatmap([[0.0]], ["q"]), head_grid([[[0.0]]], ["q"]).axes[0]):
+        assert to_hex(ax.collections[0].get_edgecolors()[0]) == CELL_BORDER
+        assert ax.collections[0].get_linewidths()[0] > 0
 
 
 def test_description_holds_every_number_and_the_bundle_carries_it_as_alt_text():
@@ -94,9 +118,26 @@ def test_hidden_cells_are_hatched_and_not_described_as_zero():
     assert len(ax.texts) == 3
 
 
-def test_infinite_scores_count_as_hidden():
-    ax = heatmap([[0.5, -np.inf], [1.0, np.nan]], ["a", "b"], signed=True)
-    assert len(ax.patches) == 2
+@pytest.mark.parametrize("signed", [False, True])
+def test_minus_infinity_and_nan_are_hidden_and_plus_infinity_is_not(signed):
+    ax = heatmap([[0.5, -np.inf], [np.inf, np.nan]], ["a", "b"], signed=signed)
+    assert [patch.get_xy() for patch in ax.patches] == [(1, 0), (1, 1)]
+    assert [text.get_text() for text in ax.texts] == ["0.50", "inf"]
+    ax.figure.draw_without_rendering()
+    top = (SIGNED_COLOURS if signed else WEIGHT_COLOURS)[-1]
+    assert to_hex(ax.collections[0].get_facecolors()[2]) == top
+    assert ax.texts[1].get_color() == ink(top)
+    rows = [line.split() for line in ax.description.splitlines()[-2:]]
+    assert rows == [["a", "0.5000", "hidden"], ["b", "inf", "hidden"]]
+
+
+def test_plus_infinity_is_shown_among_heads_too():
+    ax = head_grid([[[0.5, np.inf], [-np.inf, 2.0]]], ["a", "b"], signed=True).axes[0]
+    assert [patch.get_xy() for patch in ax.patches] == [(0, 1)]
+    assert ax.collections[0].get_clim() == (-2.0, 2.0)
+    ax.figure.draw_without_rendering()
+    assert to_hex(ax.collections[0].get_facecolors()[1]) == SIGNED_COLOURS[-1]
+    assert ax.description.splitlines()[-2].split() == ["a", "0.5000", "inf"]
 
 
 def test_heatmap_draws_into_given_axes_and_returns_them():
@@ -127,7 +168,7 @@ def test_head_grid_gives_every_head_the_same_scale_and_one_colour_bar():
     figure = head_grid(stack, QUERIES, KEYS, columns=2)
     panels, bars = figure.axes[:3], figure.axes[3:]
     assert len(bars) == 1
-    assert {ax.images[0].get_clim() for ax in panels} == {(0.0, 1.0)}
+    assert {ax.collections[0].get_clim() for ax in panels} == {(0.0, 1.0)}
     assert "head 2" in figure.description
     assert "0.0750" in figure.description
 
@@ -156,14 +197,16 @@ def test_any_token_is_drawn_without_error_or_warning(token):
 
 
 def test_a_character_that_no_font_has_reads_as_its_code_point(monkeypatch):
-    unassigned = "\u0378"
-    assert font_families(unassigned) is None
-    assert printable("a" + unassigned) == "aU+0378" or "\\u0378" in printable(unassigned)
+    monkeypatch.setattr(labels, "_font_characters", lambda path: frozenset(range(128)))
+    monkeypatch.setattr(labels, "font_families", labels.font_families.__wrapped__)  # not cached
+    assert labels.printable("a我") == "aU+6211"
 
 
-def test_long_and_invisible_characters_in_labels():
-    assert printable("x" * 30, longest=14) == "x" * 13 + "…"
-    assert printable("a\nb") == "a\\nb"
+@pytest.mark.parametrize(
+    ("text", "shown"), [("x" * 30, "x" * 13 + "…"), ("a\nb", "a\\nb"), ("a\u0378", "a\\u0378")]
+)
+def test_long_texts_are_cut_and_characters_that_draw_nothing_are_escaped(text, shown):
+    assert labels.printable(text, longest=14) == shown
 
 
 def test_line_plot_describes_its_curves():
@@ -178,18 +221,39 @@ def test_line_plot_describes_its_curves():
     assert "0.12" not in timed.description
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([1.0, 2.0], ["a"]), r"weights must have shape \(queries, keys\), got \(2,\)"),
-        (([[]], ["a"]), "weights must have shape"),
-        ((WEIGHTS, ["a"]), "queries must hold 2 labels, got 1"),
-        ((WEIGHTS, QUERIES, ["a"]), "keys must hold 3 labels, got 1"),
-    ],
-)
-def test_what_does_not_fit_is_refused(arguments, message):
+REFUSALS = [
+    (heatmap, ([1.0, 2.0], ["a"]), {}, r"weights must have shape \(queries, keys\), got \(2,\)"),
+    (heatmap, ([[]], ["a"]), {}, r"weights must have shape \(queries, keys\), got \(1, 0\)"),
+    (heatmap, (WEIGHTS, ["a"]), {}, "queries must hold 2 labels, got 1"),
+    (heatmap, (WEIGHTS, QUERIES, ["a"]), {}, "keys must hold 3 labels, got 1"),
+    (
+        *(heatmap, (WEIGHTS, QUERIES, KEYS), {"hidden": causal_mask(2)}),
+        r"hidden must have shape \(2, 3\), got \(2, 2\)",
+    ),
+    (
+        *(head_grid, (WEIGHTS, QUERIES, KEYS), {}),
+        r"weights must have shape \(heads, queries, keys\), got \(2, 3\)",
+    ),
+    (
+        *(head_grid, ([WEIGHTS], QUERIES, KEYS), {"hidden": causal_mask(2)}),
+        r"hidden must have shape \(2, 3\) or \(1, 2, 3\), got \(2, 2\)",
+    ),
+    (
+        *(head_grid, ([WEIGHTS], QUERIES, KEYS), {"hidden": [False, False, True]}),
+        r"hidden must have shape \(2, 3\) or \(1, 2, 3\), got \(3,\)",
+    ),
+    (
+        *(head_grid, ([WEIGHTS], QUERIES, KEYS), {"titles": ["a", "b"]}),
+        "titles must hold 1 labels, got 2",
+    ),
+    (head_grid, ([WEIGHTS], QUERIES, KEYS), {"columns": 0}, "columns must be at least 1, got 0"),
+]
+
+
+@pytest.mark.parametrize(("draw", "arguments", "options", "message"), REFUSALS)
+def test_what_does_not_fit_is_refused(draw, arguments, options, message):
     with pytest.raises(ValueError, match=message):
-        heatmap(*arguments)
+        draw(*arguments, **options)
 
 
 @pytest.mark.parametrize(
@@ -204,24 +268,6 @@ def test_what_does_not_fit_is_refused(arguments, message):
 def test_what_is_no_matrix_and_no_labels_is_refused(arguments, message):
     with pytest.raises(TypeError, match=message):
         heatmap(*arguments)
-
-
-def test_hidden_and_heads_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match=r"hidden must have shape \(2, 3\), got \(2, 2\)"):
-        heatmap(WEIGHTS, QUERIES, KEYS, hidden=causal_mask(2))
-    with pytest.raises(ValueError, match=r"weights must have shape \(heads, queries, keys\)"):
-        head_grid(WEIGHTS, QUERIES, KEYS)
-    with pytest.raises(ValueError, match="titles must hold 1 labels, got 2"):
-        head_grid([WEIGHTS], QUERIES, KEYS, titles=["a", "b"])
-    expected = r"hidden must have shape \(2, 3\) or \(1, 2, 3\), got "
-    with pytest.raises(ValueError, match=expected + r"\(2, 2\)"):
-        head_grid([WEIGHTS], QUERIES, KEYS, hidden=causal_mask(2))
-    with pytest.raises(ValueError, match=expected + r"\(3,\)"):
-        head_grid([WEIGHTS], QUERIES, KEYS, hidden=[False, False, True])
-    with pytest.raises(ValueError, match="columns must be at least 1, got 0"):
-        head_grid([WEIGHTS], QUERIES, KEYS, columns=0)
-    with pytest.raises(TypeError, match=r"columns must be an integer, got 2\.0"):
-        head_grid([WEIGHTS], QUERIES, KEYS, columns=2.0)
 
 
 def test_heads_hide_the_same_cells_or_each_its_own():

@@ -6,6 +6,7 @@ compares, since pictures themselves can't be compared.
 """
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,3 +77,18 @@ def add_axes(figure: Figure, rows: int, columns: int, index: int) -> DescribedAx
 def own_axes(size: tuple[float, float]) -> DescribedAxes:
     """Make a figure of one panel; unlike pyplot's, nothing has to close it."""
     return add_axes(DescribedFigure(figsize=size, layout="constrained"), 1, 1, 1)
+
+
+def table(matrix: np.ndarray, hide: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> str:
+    """Write the matrix as text, one row a query; hidden cells read ``hidden``."""
+    cells = [
+        ["hidden" if hide[i, j] else f"{matrix[i, j]:.4f}" for j in range(matrix.shape[1])]
+        for i in range(matrix.shape[0])
+    ]
+    header = ["", *(str(key) for key in keys)]
+    table = [header] + [[str(query), *row] for query, row in zip(queries, cells, strict=True)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(header))]
+    return "\n".join(
+        " ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in table
+    )

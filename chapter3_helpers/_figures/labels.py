@@ -11,6 +11,7 @@ from typing import Any
 
 from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 LONGEST_LABEL = 14
 JOINER = "\u200d"  # binds emoji together, and draws nothing
@@ -24,6 +25,16 @@ def label_ticks(axis: Any, positions: Iterable[float], labels: Sequence[str], ro
         turned["ha"] = "right" if rotation == 45 else "center"
     for tick, text in zip(axis.set_ticklabels(texts, **turned), texts, strict=True):
         tick.set(parse_math=False, fontfamily=font_families(text))
+
+
+def label_in_full(axis: Any) -> None:
+    """Put plain numbers at the ticks of a logarithmic axis: 500, not 5 x 10^2."""
+    low, high = axis.get_data_interval()
+    short = high < 300 * low  # too few powers of ten to read anything off
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if short else (1,)))
+    axis.set_minor_locator(NullLocator())
+    if low >= 1e-3 and high < 1e5:
+        axis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def title_words(text: str, longest: int = 80) -> dict[str, Any]:

@@ -4,14 +4,15 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from matplotlib import colormaps
 
 from chapter3_helpers._figures.colours import (
     KEY_COLOUR,
     QUERY_COLOUR,
-    SIGNED_MAP,
+    SIGNED_COLOURS,
     VALUE_COLOUR,
-    WEIGHT_MAP,
+    WEIGHT_COLOURS,
+    ink,
+    shade,
 )
 from chapter3_helpers.diagrams.blocks import Block, Plane, Thing
 from chapter3_helpers.diagrams.scene import Box, Cells, Group, Line, Point, Text, text_width
@@ -29,30 +30,15 @@ EMPTY = "#80808033"  # a cell that is not reached yet
 def palette(kind: str) -> np.ndarray:
     """Return the colours of a kind, from its smallest number to its largest, as #rrggbb."""
     if kind in HUES:
-        ends = [_rgb(NEGATIVE), np.ones(3), _rgb(HUES[kind])]
-        shares = np.linspace(-1, 1, LEVELS + 1)[:, None]
-        colours = np.where(
-            shares < 0,
-            ends[1] + shares * (ends[1] - ends[0]),
-            ends[1] + shares * (ends[2] - ends[1]),
-        )
+        scale = (NEGATIVE, "#ffffff", HUES[kind])
     else:
-        scale = colormaps[WEIGHT_MAP if kind == "weights" else SIGNED_MAP]
-        colours = scale(np.linspace(0, 1, LEVELS + 1))[:, :3]
-    return np.array([hexadecimal(colour) for colour in colours])
-
-
-def _rgb(colour: str) -> np.ndarray:
-    return np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-
-
-def hexadecimal(colour: np.ndarray) -> str:
-    return "#" + "".join(f"{round(255 * float(part)):02x}" for part in colour)
+        scale = WEIGHT_COLOURS if kind == "weights" else SIGNED_COLOURS
+    return np.array([shade(level / LEVELS, scale) for level in range(LEVELS + 1)])
 
 
 def is_dark(colour: str) -> bool:
     """Return whether white text is easier to read on a colour than black."""
-    return len(colour) == 7 and float(_rgb(colour) @ [0.299, 0.587, 0.114]) < 0.5
+    return len(colour) == 7 and ink(colour) == "#ffffff"
 
 
 def colours_of(block: Block) -> np.ndarray:

@@ -18,10 +18,8 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
-from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL
+from chapter3_helpers._figures.colours import KEY_LABEL, LINE_COLOURS, QUERY_LABEL
 from chapter3_helpers.explorers.style import colour_classes
-
-LINE_COLOURS = ("#2a7fba", "#d9622b", "#3a9b5c", "#9467bd")  # legible on light and dark
 
 
 class Panel:
@@ -38,7 +36,8 @@ class Matrix(Panel):
 
     Args:
         title: what the numbers are.
-        values: array or tensor (rows, columns); cells of -inf and NaN count as hidden.
+        values: array or tensor (rows, columns); cells of -inf and NaN
+            count as hidden, +inf as the largest number.
         rows, columns: labels (``columns`` default: the rows').
         hidden: boolean (rows, columns), True where a cell is hatched.
         signed: weights on a scale from 0 to 1, or signed numbers centred at 0.
@@ -125,7 +124,10 @@ class Heads(Panel):
 
 @dataclass(frozen=True)
 class Bars(Panel):
-    """Numbers as horizontal bars, such as one row of attention weights; NaN reads ``hidden``."""
+    """Numbers as horizontal bars, such as one row of attention weights.
+
+    NaN and -inf read ``hidden``.
+    """
 
     title: str
     labels: Sequence[str]
@@ -135,7 +137,7 @@ class Bars(Panel):
     def html(self) -> str:
         rows = []
         for label, value in zip(self.labels, to_array(self.values).astype(float), strict=True):
-            known = math.isfinite(value)
+            known = value > -math.inf  # NaN is not
             width = 100 * min(max(value / self.largest, 0.0), 1.0) if known else 0.0
             rows.append(
                 f'<tr><th scope="row">{escape(label)}</th><td class="n">'

@@ -3,10 +3,15 @@
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 
-from chapter3_helpers._figures.arrays import to_array
-from chapter3_helpers._figures.colours import SIGNED_MAP, WEIGHT_MAP
+from chapter3_helpers._figures.arrays import farthest_from_zero, hidden_cells
+from chapter3_helpers._figures.colours import (
+    CELL_BORDER,
+    SIGNED_COLOURS,
+    WEIGHT_COLOURS,
+    ink,
+    shade,
+)
 
 LEVELS = 100  # colours a scale is divided into
 _WEIGHTS = np.array([f"w{level}" for level in range(LEVELS + 1)])
@@ -16,25 +21,21 @@ _SIGNED = np.array([f"s{level}" for level in range(LEVELS + 1)])
 def colour_classes(values: np.ndarray, hidden: Any = None, signed: bool = False) -> np.ndarray:
     """Return the CSS class of every cell: ``w0`` to ``w100`` for weights, ``s0`` to ``s100`` for
     signed numbers (``s50`` is zero), ``h`` for hidden ones."""
-    hide = ~np.isfinite(values)
-    if hidden is not None:
-        hide = hide | to_array(hidden).astype(bool)
+    hide = hidden_cells(values, hidden)
     shown = np.where(hide, 0.0, values)
     if signed:
-        limit = np.abs(shown).max() or 1.0
-        shown = (shown / limit + 1) / 2
-    levels = np.clip(np.rint(shown * LEVELS), 0, LEVELS).astype(int)
+        shown = (shown / farthest_from_zero(values, hide) + 1) / 2
+    levels = np.rint(np.clip(shown, 0, 1) * LEVELS).astype(int)
     return np.where(hide, "h", (_SIGNED if signed else _WEIGHTS)[levels])
 
 
-def _colour_rules(prefix: str, name: str) -> str:
+def _colour_rules(prefix: str, colours: tuple[str, ...]) -> str:
     """Write one CSS rule a colour, with the ink that is legible on it."""
-    rules = []
-    for level, (red, green, blue, _) in enumerate(colormaps[name](np.linspace(0, 1, LEVELS + 1))):
-        ink = "#000" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.45 else "#fff"
-        ground = "".join(f"{round(255 * part):02x}" for part in (red, green, blue))
-        rules.append(f".c3 td.{prefix}{level}{{background:#{ground};color:{ink}}}")
-    return "".join(rules)
+    grounds = [shade(level / LEVELS, colours) for level in range(LEVELS + 1)]
+    return "".join(
+        f".c3 td.{prefix}{level}{{background:{ground};color:{ink(ground)}}}"
+        for level, ground in enumerate(grounds)
+    )
 
 
 STYLE = (
@@ -47,7 +48,7 @@ STYLE = (
     ".c3 th{font-weight:400;color:inherit;background:none;white-space:pre}"
     ".c3 tr{background:none!important}"
     ".c3 .c3m td{min-width:3em;padding:5px 6px;text-align:center;"
-    "font-variant-numeric:tabular-nums;border:1px solid var(--jp-layout-color1,#fff)}"
+    f"font-variant-numeric:tabular-nums;border:1px solid {CELL_BORDER}}}"
     ".c3 .c3m th{padding:2px 8px;text-align:right}"
     ".c3 .c3m th[scope=col]{text-align:center}"
     ".c3 .c3m .corner{font-size:11px;color:var(--jp-content-font-color2,#666)}"
@@ -57,7 +58,8 @@ STYLE = (
     ".c3 .c3m .picked td{border-top:2px solid #d9622b;border-bottom:2px solid #d9622b}"
     ".c3 td.h{background:repeating-linear-gradient(45deg,#8886 0 2px,#8882 2px 6px)}"
     ".c3 .c3g{display:flex;flex-wrap:wrap;gap:10px}"
-    ".c3 .c3h td{width:var(--cell);min-width:var(--cell);height:var(--cell);padding:0;border:0}"
+    ".c3 .c3h td{width:var(--cell);min-width:var(--cell);height:var(--cell);padding:0;border:0;"
+    f"box-shadow:inset 0 0 0 .5px {CELL_BORDER}}}"
     ".c3 .c3h{outline:1px solid var(--jp-border-color1,#bbb);outline-offset:1px}"
     ".c3 .c3h.picked{outline:3px solid #d9622b}"
     ".c3 .c3h caption{font-weight:400;font-size:11px;margin:0 0 3px}"
@@ -77,7 +79,7 @@ STYLE = (
     ".c3 pre{margin:0;padding:8px 12px;overflow-x:auto;"
     "background:var(--jp-cell-editor-background,#f5f5f5);"
     "color:inherit;font:12px/1.5 var(--jp-code-font-family,monospace)}"
-    + _colour_rules("w", WEIGHT_MAP)
-    + _colour_rules("s", SIGNED_MAP)
+    + _colour_rules("w", WEIGHT_COLOURS)
+    + _colour_rules("s", SIGNED_COLOURS)
     + "</style>"
 )

@@ -1,10 +1,13 @@
 """Panels draw what they are given, also where it is at the edge."""
 
+import ast
 import re
+import subprocess
+import sys
 
 import pytest
 
-from chapter3_helpers.explorers.panels import Arrows, Curves
+from chapter3_helpers.explorers.panels import Arrows, Bars, Curves, Matrix
 
 NAN = float("nan")
 
@@ -27,3 +30,25 @@ def test_arrows_end_where_their_numbers_say():
     ends = re.findall(r'x1="140.0" y1="140.0" x2="(.*?)" y2="(.*?)"', shown)
     assert ends == [("210.0", "105.0"), ("0.0", "210.0")]
     assert "&lt;b&gt;" in shown
+
+
+def test_panels_need_neither_torch_nor_matplotlib():
+    heavy = ("torch", "matplotlib", "pandas", "ipywidgets")
+    code = "import sys, chapter3_helpers.explorers.panels; print(sorted(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not set(heavy) & set(ast.literal_eval(found.stdout))
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_plus_infinity_is_written_and_minus_infinity_and_nan_are_hatched(signed):
+    inf = float("inf")
+    shown = Matrix("t", [[0.5, inf], [-inf, NAN]], ["a", "b"], signed=signed).html()
+    cells = re.findall(r"<td class=\"?(\w+)\"?[^>]*>([^<]*)", shown)
+    classes = ("s100", "s100") if signed else ("w50", "w100")
+    assert cells == [*zip(classes, ("0.5000", "inf"), strict=True), ("h", ""), ("h", "")]
+
+
+def test_a_bar_of_infinity_is_long_and_what_is_no_number_is_hidden():
+    shown = Bars("t", ["a", "b", "c"], [float("inf"), -float("inf"), NAN]).html()
+    cells = re.findall(r'class="n">(\w+)</td><td class="b"><div style="width:([\d.]+)%', shown)
+    assert cells == [("inf", "100.0"), ("hidden", "0.0"), ("hidden", "0.0")]
