@@ -1,7 +1,7 @@
 """Why is attention alone not enough? The smallest transformer, piece by piece.
 
 Attention mixes tokens; a feed-forward network with a nonlinearity works on what was mixed;
-positions tell order. How it learns to predict is in ``next_word``.
+positions tell order. How it learns to predict is in ``training.next_word``.
 
 Source: lecture notes on self-attention, section 3. Taught in ``09_transformer_block``.
 """
@@ -9,7 +9,7 @@ Source: lecture notes on self-attention, section 3. Taught in ``09_transformer_b
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.numbers import check_flag, check_size, check_sizes
+from chapter3_helpers._checks.numbers import check_divisible, check_flag, check_size, check_sizes
 from chapter3_helpers._checks.tensors import check_dtype, check_ids, check_square, check_tensor
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.positions import LearnedPositions
@@ -23,9 +23,8 @@ def collapse_two_layers(
     A layer with the weights alpha and the value matrix V maps tokens x to alpha @ x @ V. So two
     of them give alpha2 @ (alpha1 @ x @ V1) @ V2 = (alpha2 @ alpha1) @ x @ (V1 @ V2).
 
-    Tokens are rows here, so the layer that comes first stands on the right of the weights and on
-    the left of the value matrices. Lecture notes write tokens as columns: their value matrices
-    are the transposes of these, and their V* = V2 V1 is the same matrix, transposed.
+    Tokens are rows here. Lecture notes write them as columns: their value matrices are the
+    transposes of these, and their V* = V2 V1 is the same matrix, transposed.
 
     Args:
         alpha1, alpha2: attention weights (..., T, T) of the first and the second layer.
@@ -36,32 +35,31 @@ def collapse_two_layers(
         The weights alpha* (..., T, T) and the value matrix V* (d_in, d_out) of the one layer.
 
     Raises:
-        TypeError, ValueError: an argument is no floating-point tensor of such a shape, or dtypes
-            or devices differ.
+        TypeError, ValueError: an argument is not a floating-point tensor of such a shape, or
+            dtypes or devices differ.
 
     >>> half, V = torch.tensor([[1.0, 0.0], [0.5, 0.5]]), torch.eye(3)
     >>> collapse_two_layers(half, half, V, 2 * V)[0]
     tensor([[1.0000, 0.0000],
             [0.7500, 0.2500]])
 
-    Source: lecture notes, section 3. Taught in ``09_transformer_block``.
+    Source: lecture notes, section 3.
     """
+    _check_layers(alpha1, alpha2, V1, V2)
+    return alpha2 @ alpha1, V1 @ V2  # (..., T, T), (d_in, d) @ (d, d_out) -> (d_in, d_out)
+
+
+def _check_layers(
+    alpha1: torch.Tensor, alpha2: torch.Tensor, V1: torch.Tensor, V2: torch.Tensor
+) -> None:
+    """Refuse two layers that do not follow one another."""
     check_square("alpha1", alpha1)
     check_square("alpha2", alpha2)
     check_tensor("V1", V1, dims=(2,), form="(d_in, d)")
     check_tensor("V2", V2, dims=(2,), form="(d, d_out)")
-    if alpha1.shape[-1] != alpha2.shape[-1]:
-        raise ValueError(
-            "alpha1 and alpha2 must be for the same number of tokens, "
-            f"got {alpha1.shape[-1]} and {alpha2.shape[-1]}"
-        )
-    try:
-        torch.broadcast_shapes(alpha1.shape, alpha2.shape)
-    except RuntimeError as error:
-        raise ValueError(
-            "alpha1 and alpha2 must be for the same batch, "
-            f"got {tuple(alpha1.shape[:-2])} and {tuple(alpha2.shape[:-2])}"
-        ) from error
+    if alpha1.shape != alpha2.shape:
+        shapes = f"{tuple(alpha1.shape)} and {tuple(alpha2.shape)}"
+        raise ValueError(f"alpha1 and alpha2 must have the same shape, got {shapes}")
     if V1.shape[1] != V2.shape[0]:
         raise ValueError(
             f"V2 must have as many rows as V1 has columns, {V1.shape[1]}, got {V2.shape[0]}"
@@ -72,7 +70,6 @@ def collapse_two_layers(
                 f"{name} must be {alpha1.dtype} on {alpha1.device}, as alpha1 is, "
                 f"got {other.dtype} on {other.device}"
             )
-    return alpha2 @ alpha1, V1 @ V2
 
 
 class FeedForward(nn.Module):
@@ -94,7 +91,7 @@ class FeedForward(nn.Module):
     >>> feed_forward(torch.zeros(5, 3)).shape, feed_forward.hidden
     (torch.Size([5, 3]), 12)
 
-    Source: lecture notes, section 3. Taught in ``09_transformer_block``.
+    Source: lecture notes, section 3.
     """
 
     def __init__(self, d: int, hidden: int | None = None):
@@ -113,8 +110,11 @@ class FeedForward(nn.Module):
         return self.down(torch.relu(self.up(x)))
 
 
-class MinimalTransformerBlock(nn.Module):
+class MinimalLanguageModel(nn.Module):
     """The smallest architecture that can do what attention alone can't, from ids to logits.
+
+    A block of a real transformer has residual connections and layer norm as well, and knows
+    nothing of ids and logits.
 
     ::
 
@@ -132,14 +132,14 @@ class MinimalTransformerBlock(nn.Module):
 
     Raises:
         TypeError, ValueError: a size is not an integer of at least 1, ``num_heads`` does not
-            divide ``d``, or ``positions`` is no bool.
+            divide ``d``, or ``positions`` is not a bool.
 
     >>> _ = torch.manual_seed(123)
-    >>> model = MinimalTransformerBlock(vocab_size=11, d=6, context_length=5, num_heads=2)
-    >>> model(torch.tensor([7, 0, 10])).shape  # one row of logits a position
+    >>> model = MinimalLanguageModel(vocab_size=11, d=6, context_length=5, num_heads=2)
+    >>> model(torch.tensor([7, 0, 10])).shape  # one row of logits per position
     torch.Size([3, 11])
 
-    Source: lecture notes, section 3. Taught in ``09_transformer_block``.
+    Source: lecture notes, section 3.
     """
 
     def __init__(
@@ -152,13 +152,10 @@ class MinimalTransformerBlock(nn.Module):
         positions: bool = True,
     ):
         super().__init__()
-        vocab_size, d, context_length, num_heads = check_sizes(
-            vocab_size=vocab_size, d=d, context_length=context_length, num_heads=num_heads
+        d, num_heads = check_divisible(d=d, num_heads=num_heads)
+        vocab_size, context_length = check_sizes(
+            vocab_size=vocab_size, context_length=context_length
         )
-        if d % num_heads:
-            raise ValueError(
-                f"d must be divisible by num_heads, got d={d} and num_heads={num_heads}"
-            )
         check_flag("positions", positions)
         self.vocab_size, self.d, self.context_length = vocab_size, d, context_length
         self.num_heads, self.head_dim = num_heads, d // num_heads

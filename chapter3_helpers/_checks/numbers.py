@@ -67,11 +67,17 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
     return value
 
 
+def check_divisible(**sizes: int) -> tuple[int, int]:
+    """Refuse two sizes of which the second does not divide the first; return both."""
+    size, parts = check_sizes(**sizes)
+    if size % parts:
+        name, parts_name = sizes
+        raise ValueError(
+            f"{name} must be divisible by {parts_name}, got {name}={size} and {parts_name}={parts}"
+        )
+    return size, parts
+
+
 def check_heads(d_out: int, num_heads: int) -> tuple[int, int]:
     """Refuse a width that ``num_heads`` heads cannot share equally; return both."""
-    d_out, num_heads = check_sizes(d_out=d_out, num_heads=num_heads)
-    if d_out % num_heads:
-        raise ValueError(
-            f"d_out must be divisible by num_heads, got d_out={d_out} and num_heads={num_heads}"
-        )
-    return d_out, num_heads
+    return check_divisible(d_out=d_out, num_heads=num_heads)

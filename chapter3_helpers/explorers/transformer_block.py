@@ -10,7 +10,7 @@ from chapter3_helpers.explorers.inputs import read_tokens, seeded, swap_pickers
 from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import Settings, Slider, Switch, Words, explorer_function
 from chapter3_helpers.masking import causal_mask
-from chapter3_helpers.transformer_block import MinimalTransformerBlock
+from chapter3_helpers.transformer_block import MinimalLanguageModel
 
 D, HEADS, MOST_LINES = 8, 2, 4
 SCALES = torch.linspace(-4, 4, 81, dtype=torch.float64)
@@ -51,28 +51,28 @@ def transformer_block_state(settings: Settings) -> dict[str, Any]:
     tokens, vocabulary, ids = read_words(settings["text"])
     T, first, second = len(ids), settings["first"], settings["second"]
     with seeded(settings["seed"]):
-        block = MinimalTransformerBlock(len(vocabulary), D, T, HEADS)
+        model = MinimalLanguageModel(len(vocabulary), D, T, HEADS)
         unmasked = nn.MultiheadAttention(D, HEADS, batch_first=True).double()
-    block = block.requires_grad_(False).double()
-    feed_forward, rest = block.feed_forward, block.attention.out_proj.bias
-    copy_weights(block.attention, unmasked.requires_grad_(False))  # PyTorch's own hides nothing
+    model = model.requires_grad_(False).double()
+    feed_forward, rest = model.feed_forward, model.attention.out_proj.bias
+    copy_weights(model.attention, unmasked.requires_grad_(False))  # PyTorch's own hides nothing
 
     def attend(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         if settings["mask"]:
-            return block.attention(x), block.attention.attention_weights(x)
+            return model.attention(x), model.attention.attention_weights(x)
         return unmasked(x, x, x, average_attn_weights=False)
 
     def place(x: torch.Tensor) -> torch.Tensor:
-        return block.positions(x) if settings["positions"] else x
+        return model.positions(x) if settings["positions"] else x
 
     def gather(x: torch.Tensor) -> torch.Tensor:
         return attend(place(x))[0] if settings["attention"] else place(x)
 
     def finish(gathered: torch.Tensor) -> torch.Tensor:
         inner = feed_forward.up(gathered)
-        return block.output(feed_forward.down(torch.relu(inner) if settings["relu"] else inner))
+        return model.output(feed_forward.down(torch.relu(inner) if settings["relu"] else inner))
 
-    x = block.embedding(ids)  # (T, D)
+    x = model.embedding(ids)  # (T, D)
     logits = finish(gather(x))  # (T, vocabulary)
     changed = x + torch.eye(T, dtype=x.dtype)[:, :, None]  # (T, T, D): text j has another word j
     order = list(range(T))
@@ -158,33 +158,33 @@ def _note(verdicts: dict[str, Any]) -> str:
 def transformer_block_code(settings: Settings) -> str:
     """Return the lines of Python that compute the same logits."""
     tokens, vocabulary, ids = read_words(settings["text"])
-    x = "block.positions(block.embedding(ids))" if settings["positions"] else "block.embedding(ids)"
-    inner = "block.feed_forward.up(gathered)"
+    x = "model.positions(model.embedding(ids))" if settings["positions"] else "model.embedding(ids)"
+    inner = "model.feed_forward.up(gathered)"
     unmasked = settings["attention"] and not settings["mask"]
     lines = [
         "import torch",
         *(["from chapter3_helpers.copy_weights import copy_weights"] if unmasked else []),
-        "from chapter3_helpers.transformer_block import MinimalTransformerBlock",
+        "from chapter3_helpers.transformer_block import MinimalLanguageModel",
         "",
         f"ids = torch.tensor({ids.tolist()})  # of {', '.join(map(repr, vocabulary))}",
         f"torch.manual_seed({settings['seed']})",
-        f"block = MinimalTransformerBlock({len(vocabulary)}, {D}, {len(tokens)}, {HEADS})",
-        "block = block.requires_grad_(False).double()",
+        f"model = MinimalLanguageModel({len(vocabulary)}, {D}, {len(tokens)}, {HEADS})",
+        "model = model.requires_grad_(False).double()",
     ]
     if unmasked:
         lines += [
             f"unmasked = torch.nn.MultiheadAttention({D}, {HEADS}, batch_first=True).double()",
-            "copy_weights(block.attention, unmasked)  # which hides nothing unless it is told to",
+            "copy_weights(model.attention, unmasked)  # which hides nothing unless it is told to",
             f"x = {x}",
             "gathered = unmasked(x, x, x)[0]",
         ]
     else:
         lines.append(
-            f"gathered = block.attention({x})" if settings["attention"] else f"gathered = {x}"
+            f"gathered = model.attention({x})" if settings["attention"] else f"gathered = {x}"
         )
     lines += [
         f"inner = torch.relu({inner})" if settings["relu"] else f"inner = {inner}",
-        "logits = block.output(block.feed_forward.down(inner))",
+        "logits = model.output(model.feed_forward.down(inner))",
     ]
     return "\n".join(lines)
 

@@ -40,9 +40,9 @@ def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
         TypeError, ValueError: as the model; or ``ids`` is no tensor of such a shape, holds fewer
             than two tokens, or one that the model has no logit for.
 
-    >>> from chapter3_helpers.transformer_block import MinimalTransformerBlock
+    >>> from chapter3_helpers.transformer_block import MinimalLanguageModel
     >>> _ = torch.manual_seed(123)
-    >>> model = MinimalTransformerBlock(vocab_size=11, d=6, context_length=5, num_heads=2)
+    >>> model = MinimalLanguageModel(vocab_size=11, d=6, context_length=5, num_heads=2)
     >>> next_token_losses(model, torch.tensor([7, 0, 10])).shape
     torch.Size([2])
 
@@ -73,7 +73,7 @@ def train(
     Every step draws 32 pieces of the text, as long as the model's context.
 
     Args:
-        model: a ``MinimalTransformerBlock``, or another module that maps ids to logits and has a
+        model: a ``MinimalLanguageModel``, or another module that maps ids to logits and has a
             ``context_length``.
         ids: the text (N,), longer than the context.
         steps: how many batches of 32 pieces.
@@ -87,9 +87,9 @@ def train(
         TypeError, ValueError: ``model`` or ``ids`` is not of that kind, ``steps`` not an integer of
             at least 1, ``seed`` below 0, or ``progress`` no bool.
 
-    >>> from chapter3_helpers.transformer_block import MinimalTransformerBlock
+    >>> from chapter3_helpers.transformer_block import MinimalLanguageModel
     >>> _ = torch.manual_seed(123)
-    >>> model = MinimalTransformerBlock(vocab_size=3, d=8, context_length=4, num_heads=2)
+    >>> model = MinimalLanguageModel(vocab_size=3, d=8, context_length=4, num_heads=2)
     >>> losses = train(model, torch.tensor([0, 1, 2] * 20), steps=60, progress=False)
     >>> losses[-1] < 0.2 < losses[0]
     True

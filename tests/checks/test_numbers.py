@@ -18,7 +18,7 @@ from chapter3_helpers.positions import (
 from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
 from chapter3_helpers.sentence import embed_text, example_batch
 from chapter3_helpers.training.toy_language import random_words
-from chapter3_helpers.transformer_block import FeedForward, MinimalTransformerBlock
+from chapter3_helpers.transformer_block import FeedForward, MinimalLanguageModel
 
 CALLS = [
     (example_batch, {"copies": 3}),
@@ -35,7 +35,7 @@ CALLS = [
     (BahdanauDecoder, {"d": 4}),
     (FeedForward, {"d": 100, "hidden": None}),
     (
-        MinimalTransformerBlock,
+        MinimalLanguageModel,
         {"vocab_size": 7, "d": 100, "context_length": 5, "num_heads": 2},
     ),
 ]

@@ -15,7 +15,7 @@ from chapter3_helpers.explorers.transformer_block import (
     transformer_block_panels,
     transformer_block_state,
 )
-from chapter3_helpers.transformer_block import MinimalTransformerBlock
+from chapter3_helpers.transformer_block import MinimalLanguageModel
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
 SWITCHES = ("attention", "mask", "positions", "relu")
@@ -67,25 +67,25 @@ def test_the_code_gives_the_logits(switches):
     torch.testing.assert_close(state["lines"][at_one], state["logits"][-1])
 
 
-def test_with_all_four_it_is_the_block_of_the_package():
+def test_with_all_four_it_is_the_model_of_the_package():
     state = transformer_block_state(DEFAULTS)
     torch.manual_seed(DEFAULTS["seed"])
-    block = MinimalTransformerBlock(5, 8, 6, 2).double()
+    model = MinimalLanguageModel(5, 8, 6, 2).double()
     ids = torch.tensor([state["vocabulary"].index(token) for token in state["tokens"]])
-    torch.testing.assert_close(state["logits"], block(ids).detach())
-    torch.testing.assert_close(state["weights"], block.attention_weights(ids).detach())
+    torch.testing.assert_close(state["logits"], model(ids).detach())
+    torch.testing.assert_close(state["weights"], model.attention_weights(ids).detach())
 
 
 def test_reach_is_what_another_word_does():
     """Change the word of one place by hand, as `reach` says it does for all at once."""
     state = transformer_block_state(DEFAULTS)
     torch.manual_seed(DEFAULTS["seed"])
-    block = MinimalTransformerBlock(5, 8, 6, 2).requires_grad_(False).double()
-    x = block.embedding(torch.tensor([state["vocabulary"].index(t) for t in state["tokens"]]))
+    model = MinimalLanguageModel(5, 8, 6, 2).requires_grad_(False).double()
+    x = model.embedding(torch.tensor([state["vocabulary"].index(t) for t in state["tokens"]]))
     changed = x.clone()
     changed[2] += 1
     before, after = (
-        block.output(block.feed_forward(block.attention(block.positions(row))))
+        model.output(model.feed_forward(model.attention(model.positions(row))))
         for row in (x, changed)
     )
     torch.testing.assert_close((after - before).abs().amax(dim=-1), state["reach"][:, 2])

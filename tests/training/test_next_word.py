@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from chapter3_helpers.training.next_word import docstring_words, next_token_losses, train
-from chapter3_helpers.transformer_block import MinimalTransformerBlock
+from chapter3_helpers.transformer_block import MinimalLanguageModel
 
 VOCAB, CONTEXT, B, T = 13, 11, 3, 5
 
@@ -18,7 +18,7 @@ def _seed():
 
 
 def make():
-    return MinimalTransformerBlock(VOCAB, d=22, context_length=CONTEXT, num_heads=2)
+    return MinimalLanguageModel(VOCAB, d=22, context_length=CONTEXT, num_heads=2)
 
 
 def draw_ids(*shape):
@@ -71,7 +71,7 @@ class TestObjective:
 class TestTraining:
     def small(self):
         torch.manual_seed(123)
-        return MinimalTransformerBlock(5, 8, 4, 2)
+        return MinimalLanguageModel(5, 8, 4, 2)
 
     def test_learns_what_only_two_tokens_back_can_tell(self):
         """In 0 1 2 0 3 4 ..., what follows a 0 depends on the token before it."""
