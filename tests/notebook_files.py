@@ -6,6 +6,7 @@ from pathlib import Path
 import nbformat
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 ANSWER = re.compile(r"<summary>Answer</summary>.*?```python\n(.*?)```", re.DOTALL)
 
 

@@ -1,7 +1,5 @@
 """Every number that the sources print stands in the output of its section's notebook."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.golden import golden
@@ -18,31 +16,22 @@ from tests.regression.golden_values import (
 TAUGHT = sorted({name for names in SECTIONS.values() for name in names})
 
 
-@pytest.fixture(scope="session")
-def folder(request) -> Path:
-    return Path(request.config.getoption("--notebooks") or NOTEBOOKS)
-
-
 def test_every_golden_value_belongs_to_a_notebook():
     assert {entry["section"] for entry in golden().values()} == SECTIONS.keys()
 
 
-@pytest.mark.parametrize(
-    "notebook", sorted({name for names in SECTIONS.values() for name in names})
-)
-def test_every_golden_value_is_printed(folder, notebook):
-    path = folder / f"{notebook}.ipynb"
+@pytest.mark.parametrize("notebook", TAUGHT)
+def test_every_golden_value_is_printed(notebook):
+    path = NOTEBOOKS / f"{notebook}.ipynb"
     assert path.exists()
     assert values_of(notebook)
     assert missing_values(path) == []
 
 
-@pytest.mark.parametrize(
-    "notebook", sorted({name for names in SECTIONS.values() for name in names})
-)
-def test_golden_values_are_computed_and_not_typed_in(folder, notebook):
+@pytest.mark.parametrize("notebook", TAUGHT)
+def test_golden_values_are_computed_and_not_typed_in(notebook):
     """No cell's code holds a run of numbers from the golden file; ``a`` alone is data."""
-    sources = [cell.source for cell in code_cells(read(folder / f"{notebook}.ipynb"))]
+    sources = [cell.source for cell in code_cells(read(NOTEBOOKS / f"{notebook}.ipynb"))]
     typed = [
         entry["id"]
         for entry in values_of(notebook)

@@ -17,12 +17,12 @@ from nbclient.exceptions import CellExecutionError
 from tqdm import tqdm
 from traitlets.config import Config
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+from tests.notebook_files import KERNEL, NOTEBOOKS
+
 README_NOTEBOOK = "07_fused_multihead.ipynb"
 README_PICTURE = NOTEBOOKS.parent / "docs" / "heads.png"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 OVERWRITTEN = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -> None:

@@ -1,98 +1,121 @@
-"""The regression itself: real nbval on doctored copies of a real notebook must fail, or pass."""
+"""The regression itself: what nbval compares, what is stored, and that a fault is noticed."""
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 
-from tests.notebook_files import NOTEBOOKS, code_cells, notebook_paths, read, tags
+from tests.notebook_files import NOTEBOOKS, code_cells, notebook_paths, printed, read, tags
+from tests.regression import regenerate
+from tests.regression.golden_values import missing_values
 from tests.regression.tolerance import align_numbers
 
 ROOT = NOTEBOOKS.parent
-REAL = NOTEBOOKS / "02_softmax.ipynb"
+# A cell for each kind of output that the notebooks have, and for each fault that is planted below.
+CELLS = {
+    "imports": """
+        import time
+        import torch
+        from IPython.display import display
+        from ipywidgets import IntSlider
+        from chapter3_helpers.plots import heatmap
+        from chapter3_helpers.training.progress import training_progress
+        weights = torch.softmax(torch.tensor([[1.0, 2.0], [3.0, 0.5]]), dim=-1)
+    """,
+    "number": "print(weights)",
+    "rounding": "print(weights * 1)",
+    "word": "print('equal:', True)",
+    "figure": "heatmap(weights, ['a', 'b'])",
+    "output lost": "print(weights.sum(dim=-1))",
+    "never run": "print('nothing to compare')",
+    "time": "# not compared: a time\nprint(f'{time.perf_counter():.6f} s')",
+    "progress": """
+        with training_progress("three batches", 3, shown=True) as batch_done:
+            for loss in (0.7, 0.6, 0.5):
+                time.sleep(0.2)
+                batch_done(loss)
+    """,
+    "widget": "display(IntSlider()); print('a slider')",
+}
 
 
-def pytest_run(*arguments: str | Path) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+def cells_by_name(notebook: nbformat.NotebookNode) -> dict[str, nbformat.NotebookNode]:
+    return dict(zip(CELLS, code_cells(notebook), strict=True))
 
 
-def nbval(path: Path) -> subprocess.CompletedProcess:
-    """Run the notebook as ``make test`` does."""
-    plugins = ("-p", "tests.regression.tolerance")
-    return pytest_run(*plugins, "--nbval", "--nbval-current-env", path)
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory) -> Path:
+    """A notebook of these cells, run and stored as the real ones are."""
+    path = tmp_path_factory.mktemp("stored") / "small.ipynb"
+    notebook = new_notebook(cells=[new_code_cell(dedent(source)) for source in CELLS.values()])
+    cells_by_name(notebook)["time"].metadata.tags = ["nbval-ignore-output"]
+    nbformat.write(notebook, path)
+    regenerate.regenerate(path)
+    return path
 
 
-@pytest.fixture
-def copy(tmp_path) -> Path:
-    shutil.copy(REAL, tmp_path)
-    return tmp_path / REAL.name
+def test_nbval_fails_every_planted_fault_and_nothing_else(stored, tmp_path):
+    """One run as in ``make test``, of a notebook with a fault in each of several cells."""
+    notebook = read(stored)
+    cells = cells_by_name(notebook)
+    assert "0.2689" in printed(cells["number"])
+    for name, output, old, new in (
+        ("number", cells["number"].outputs[0], "0.2689", "0.2699"),
+        ("rounding", cells["rounding"].outputs[0], "0.2689", "0.2690"),
+        ("word", cells["word"].outputs[0], "True", "False"),
+        ("figure", cells["figure"].outputs[0].data, "0.2689", "0.9689"),
+    ):
+        key = "text/plain" if name == "figure" else "text"
+        assert old in output[key]
+        output[key] = output[key].replace(old, new, 1)
+    cells["output lost"].outputs = []
+    cells["never run"].execution_count, cells["never run"].outputs = None, []
+    nbformat.write(notebook, tmp_path / "faults.ipynb")
 
-
-def doctor(path: Path, old: str, new: str, mime: str | None = None) -> None:
-    """Replace a text in the stored outputs of one cell, which must hold it."""
-    notebook = read(path)
-    for cell in code_cells(notebook):
-        for output in cell.outputs:
-            holder, key = (output, "text") if mime is None else (output.get("data", {}), mime)
-            figure = "image/png" in output.get("data", {})
-            if old in holder.get(key, "") and figure == (mime is not None):
-                holder[key] = holder[key].replace(old, new, 1)
-                nbformat.write(notebook, path)
-                return
-    raise AssertionError(f"{old!r} is not among the outputs of {path.name}")
-
-
-def test_the_real_notebook_passes(copy):
-    result = nbval(copy)
-    assert result.returncode == 0, result.stdout
-
-
-def test_a_falsified_number_fails(copy):
-    doctor(copy, "0.2379", "0.2479")
-    result = nbval(copy)
+    options = ("-p", "tests.regression.tolerance", "--nbval", "--nbval-current-env")
+    command = [sys.executable, "-m", "pytest", "-v", *options, str(tmp_path / "faults.ipynb")]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    outcomes = re.findall(r"::Cell \d+ (PASSED|FAILED)", result.stdout)
+    failed = [name for name, how in zip(CELLS, outcomes, strict=True) if how == "FAILED"]
+    assert failed == ["number", "word", "figure", "output lost", "never run"], result.stdout
     assert result.returncode == 1
-    assert "0.2479" in result.stdout
-
-
-def test_a_rounding_difference_in_the_last_place_passes(copy):
-    doctor(copy, "0.2379", "0.2380")
-    assert nbval(copy).returncode == 0
-
-
-def test_a_falsified_figure_description_fails(copy):
-    doctor(copy, "0.2379", "0.9379", mime="text/plain")
-    assert nbval(copy).returncode == 1
-
-
-def test_a_cell_that_was_never_run_fails(copy):
-    notebook = read(copy)
-    cell = code_cells(notebook)[2]
-    cell.execution_count, cell.outputs = None, []
-    nbformat.write(notebook, copy)
-    result = nbval(copy)
-    assert result.returncode == 1
+    assert "0.2699" in result.stdout
     assert "never run" in result.stdout
 
 
-def test_a_missing_golden_value_fails(tmp_path):
-    folder = tmp_path / "notebooks"
-    shutil.copytree(NOTEBOOKS, folder, ignore=shutil.ignore_patterns(".*"))
-    arguments = ("tests/test_golden_values.py", "-k", "printed and softmax", "--notebooks", folder)
-    assert pytest_run(*arguments).returncode == 0
-    for name in ("01_dot_products", "02_softmax"):
-        notebook = read(folder / f"{name}.ipynb")
+def test_regenerating_again_gives_the_same_bytes(stored):
+    """No time, no widget's state and no half-drawn progress bar is kept."""
+    before = stored.read_bytes()
+    bar = printed(cells_by_name(read(stored))["progress"])
+    assert "100%" in bar
+    assert "33%" not in bar
+    regenerate.regenerate(stored)
+    assert stored.read_bytes() == before
+
+
+def test_a_notebook_that_stops_is_left_as_it_was(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "stops.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("print(1)"), new_code_cell("1 / 0")]), path)
+    before = path.read_bytes()
+    monkeypatch.setattr(sys, "argv", ["regenerate", str(path)])
+    assert regenerate.main() == 1
+    assert "ZeroDivisionError" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
+def test_a_golden_value_that_no_cell_prints_is_missing(tmp_path):
+    for path in notebook_paths()[1:3]:
+        notebook = read(path)
         for cell in code_cells(notebook):
-            if "0.4419" in str(cell.outputs):
+            if "0.4419" in printed(cell):
                 cell.outputs = []
-        nbformat.write(notebook, folder / f"{name}.ipynb")
-    result = pytest_run(*arguments)
-    assert result.returncode == 1
-    assert "context_2" in result.stdout
+        nbformat.write(notebook, tmp_path / path.name)
+    assert "context_2" in missing_values(tmp_path / "02_softmax.ipynb")
 
 
 @pytest.mark.parametrize(
@@ -135,23 +158,3 @@ def test_a_cell_exempted_from_comparison_says_why(path):
         if "nbval-ignore-output" in tags(cell):
             first = cell.source.splitlines()[0]
             assert re.match(r"# not compared: .{10,}", first), cell.source
-
-
-def test_regenerating_twice_gives_the_same_bytes(copy):
-    command = [sys.executable, "-m", "tests.regression.regenerate", copy]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    first = copy.read_bytes()
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    assert copy.read_bytes() == first
-
-
-def test_a_notebook_that_stops_is_left_as_it_was(copy):
-    notebook = read(copy)
-    code_cells(notebook)[1].source = "1 / 0"
-    nbformat.write(notebook, copy)
-    before = copy.read_bytes()
-    command = [sys.executable, "-m", "tests.regression.regenerate", copy]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert result.returncode == 1
-    assert "ZeroDivisionError" in result.stderr
-    assert copy.read_bytes() == before
