@@ -18,9 +18,9 @@ it is a picture with its words; in an explorer the same data is drawn live.
 Diagram: A query per token.
 x (3, 2) -> @ W_query -> queries (3, 1)
 x (3, 2):
-a 1      0
-b 0.5000 2
-c 0      1
+a 1.0000 0.0000
+b 0.5000 2.0000
+c 0.0000 1.0000
 queries (3, 1), row 2 marked:
 2
 -1
@@ -49,16 +49,19 @@ file            what it holds
 ``diagram``     ``Diagram``: what fits together, and the forms in which it is shown
 ``words``       its description
 ``routes``      which way an arrow takes
-``layout``      where everything is drawn, in pixels; ``scene`` is what is drawn there
+``layout``      where everything stands, in pixels
+``drawing``     what is drawn there, as a ``scene`` of lines, texts and cells
 ``painting``    how blocks look
 ``page``        the picture, by matplotlib
 ``live``        the SVG, for explorers
 ``map``         ``attention_map``: all of attention, at the top of every notebook
+``attention``   ``attention_diagram``: from x to context, one head or several
 ==============  ========================================================================
 """
 
+from chapter3_helpers.diagrams.attention import attention_diagram
 from chapter3_helpers.diagrams.blocks import Arrow, Block, Bracket, Plane
 from chapter3_helpers.diagrams.diagram import Diagram
 from chapter3_helpers.diagrams.map import attention_map
 
-__all__ = ["Arrow", "Block", "Bracket", "Diagram", "Plane", "attention_map"]
+__all__ = ["Arrow", "Block", "Bracket", "Diagram", "Plane", "attention_diagram", "attention_map"]

@@ -62,10 +62,11 @@ class Diagram:
                     f"{thing.name!r} at {thing.at}"
                 )
             things[thing.name], places[thing.at] = thing, thing.name
-        for arrow in self.arrows:
-            self._check_arrow(arrow, things, places)
         for bracket in self.brackets:
             self._check_bracket(bracket, things)
+            things.setdefault(bracket.text, things[bracket.blocks[0]])  # where arrows to it end
+        for arrow in self.arrows:
+            self._check_arrow(arrow, things, places)
 
     def _check_arrow(self, arrow: Arrow, things: dict, places: dict) -> None:
         for name in (*arrow.sources, arrow.target):
@@ -80,7 +81,12 @@ class Diagram:
             if arrow.weight is None and route is None:
                 raise ValueError(
                     f"arrows must not cross a block, got {name!r} to {arrow.target!r}: "
-                    "move one of them, or go 'above' or 'below' with via (within a row)"
+                    "move one of them, or choose another way with via"
+                )
+            if arrow.sign and (route.turn != "straight" or abs(source[0] - target[0]) != 1):
+                raise ValueError(
+                    f"sign must stand between neighbours in a row, got {name!r} and "
+                    f"{arrow.target!r}"
                 )
             routes.append(route)
         self._routes[arrow] = tuple(routes)
@@ -102,6 +108,12 @@ class Diagram:
                     f"got {name!r} besides"
                 )
 
+    def bracket(self, name: str) -> Bracket | None:
+        """Return a bracket by its text; None if no bracket is called so, or a block is."""
+        if any(thing.name == name for thing in self.blocks):
+            return None
+        return next((bracket for bracket in self.brackets if bracket.text == name), None)
+
     def __getitem__(self, name: str) -> Block | Plane:
         """Return a block by its name."""
         return next(thing for thing in self.blocks if thing.name == name)
@@ -114,7 +126,8 @@ class Diagram:
         """Return whether an arrow is known, lit or grey."""
         if arrow.state is not None:
             return arrow.state
-        states = [self[name].state for name in (*arrow.sources, arrow.target)]
+        ends = [self.bracket(name) or self[name] for name in (*arrow.sources, arrow.target)]
+        states = [end.state for end in ends]
         return "grey" if "grey" in states else states[-1]
 
     @property

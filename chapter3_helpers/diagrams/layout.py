@@ -1,4 +1,4 @@
-"""Where everything of a diagram is drawn: the one layout that the page and the live form share.
+"""Where everything of a diagram stands: the one layout that the page and the live form share.
 
 Columns and rows are as wide and high as the largest of their blocks, and the gaps between them as
 what has to pass there: the words on arrows, the places where arrows turn, the edges of brackets.
@@ -7,54 +7,42 @@ So nothing overlaps, whatever the sizes of the arrays.
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from chapter3_helpers.diagrams.blocks import Arrow, Block, Bracket, Thing
-from chapter3_helpers.diagrams.painting import (
-    NAME_SIZE,
-    body_size,
-    captions,
-    highlight,
-    paint,
-    row_label_width,
-)
+from chapter3_helpers.diagrams.blocks import Arrow, Block, Bracket, Plane
+from chapter3_helpers.diagrams.painting import NAME_SIZE, body_size, captions, row_label_width
 from chapter3_helpers.diagrams.routes import Route
-from chapter3_helpers.diagrams.scene import Box, Line, Scene, Text, text_width
+from chapter3_helpers.diagrams.scene import text_width
 
 if TYPE_CHECKING:
     from chapter3_helpers.diagrams.diagram import Diagram
 
-SMALLEST_CELL = 4  # pixels
+SMALLEST_CELL = 3  # pixels
 WIDEST = 604  # with its margins a picture is 620 wide; a window of 900 pixels shows it in 468,
 # and then the smallest text, of 12 pixels, is still 9 high
 MARGIN = 4
+PAD = 5  # around a block, which the ground of a lit one fills
 TURN = 9  # between two arrows that turn in one gap
+BARE = 22  # the length of an arrow without words
 EDGE = 12  # from a block to its bracket
 LABEL = 18  # the height of a line of text
+TITLE_SIZE = NAME_SIZE + 1
 LEFT, RIGHT, TOP, BOTTOM = range(4)  # sides of a bracket
 
 
-@dataclass
+@dataclass(frozen=True)
 class Extent:
-    """How far a block reaches from the centre of its body: all of it, and the body alone."""
+    """A block, or a bracket: its centre, where arrows meet it, and how far all of it reaches."""
 
+    x: float
+    y: float
     left: float
     right: float
-    up: float
-    down: float
-    body: tuple[float, float]
-    labels: float  # what stands at the left of the body
-
-
-def lay_out(diagram: "Diagram") -> Scene:
-    """Draw a diagram with the largest cells with which it is no wider than ``WIDEST``."""
-    layout = Layout(diagram, diagram.cell)
-    if layout.width > WIDEST:
-        narrowest = max(WIDEST, Layout(diagram, min(diagram.cell, SMALLEST_CELL)).width)
-        layouts = (Layout(diagram, cell) for cell in range(diagram.cell, 0, -1))
-        layout = next(layout for layout in layouts if layout.width <= narrowest)
-    return layout.scene()
+    top: float
+    bottom: float
+    reach: tuple[float, float, float, float]  # left, right, top, bottom, from the centre
 
 
 class Layout:
@@ -62,11 +50,9 @@ class Layout:
 
     def __init__(self, diagram: "Diagram", cell: int):
         self.diagram = diagram
-        self.cell = cell
         self.things = {thing.name: thing for thing in diagram.blocks}
-        labelled = any(isinstance(thing, Block) and thing.rows for thing in diagram.blocks)
-        self.cell_size = (cell, max(cell, 14) if labelled else cell)
-        self.extents = {thing.name: measure(thing, self.cell_size) for thing in diagram.blocks}
+        self.cell = cell
+        self.sizes = {thing.name: measure(thing, self.cell) for thing in diagram.blocks}
         self.columns = 1 + max(thing.at[0] for thing in diagram.blocks)
         self.rows = 1 + max(thing.at[1] for thing in diagram.blocks)
         self.routes = [
@@ -76,96 +62,149 @@ class Layout:
             for source, route in zip(arrow.sources, diagram.ways(arrow), strict=True)
         ]
         self._place_columns()
-        self._place_rows()
 
     def _place_columns(self) -> None:
-        left, right = [0.0] * self.columns, [0.0] * self.columns
-        for name, extent in self.extents.items():
+        self.left, self.right = left, right = [0.0] * self.columns, [0.0] * self.columns
+        for name, reach in self.sizes.items():
             column = self.things[name].at[0]
-            left[column] = max(left[column], extent.left)
-            right[column] = max(right[column], extent.right)
-        words, crossed = defaultdict(float), set()
+            left[column] = max(left[column], reach[LEFT])
+            right[column] = max(right[column], reach[RIGHT])
+        room = defaultdict(lambda: 16.0)  # gap -> width of what passes there
+        room[self.columns - 1] = 0.0
+        beside: list[tuple[Route, float]] = []  # upright arrows, and how wide their words are
         self.turns: dict[tuple, list] = defaultdict(list)  # (gap, side) -> who turns there
         for arrow, source, route in self.routes:
-            wide = text_width(arrow.text, bold=self.diagram.state_of(arrow) == "lit")
-            column = route.target[0]
-            crossed.update(range(min(route.source[0], column), max(route.source[0], column)))
-            turn = turn_place(route)
-            if turn is not None:
-                who = bus(arrow, source)
-                if who not in self.turns[turn]:
-                    self.turns[turn].append(who)
-            if source != arrow.sources[0] or route.turn in ("above", "below"):
-                continue
-            if route.upright:
-                right[column] = max(right[column], wide + 8)
-            else:
-                gap = route.target_gap
-                words[gap] = max(words[gap], wide)
-        before, after = self._room(LEFT), self._room(RIGHT)
+            start, end = sorted((route.source[0], route.target[0]))
+            for gap in range(start, end):
+                room[gap] = max(room[gap], BARE * (not arrow.sign))
+            if route.turn_gap:
+                who = turning(arrow, source)
+                if who not in self.turns[route.turn_gap]:
+                    self.turns[route.turn_gap].append(who)
+                room[route.turn_gap[0]] = max(room[route.turn_gap[0]], 8)
+            if arrow.text and source == arrow.sources[0] and not round_about(route):
+                wide = text_width(arrow.text, bold=self.diagram.state_of(arrow) == "lit")
+                if route.upright:
+                    beside.append((route, wide + 8))
+                else:
+                    room[route.word_gap] = max(room[route.word_gap], wide + 10 - 4 * arrow.sign)
+        before, after = self._bracket_room(LEFT), self._bracket_room(RIGHT)
+        self._place_beside(beside, room, before, after)
         self.gaps: dict[int, tuple[float, float]] = {}  # where arrows run, between the brackets
         self.centre_x: list[float] = []
-        x = MARGIN
+        x: float = MARGIN
         for column in range(self.columns):
             x += before[column] + left[column]
             self.centre_x.append(x)
-            x += right[column] + after[column]
-            if column + 1 < self.columns:
-                start = x
-                turns = len(self.turns[column, "left"]) + len(self.turns[column, "right"])
-                if column in crossed:
-                    x += TURN * turns + (words[column] + 10 if words[column] else 22)
-                else:
-                    x += 16
-                self.gaps[column] = (start, x)
+            start = x + right[column] + after[column]
+            turns = len(self.turns[column, "left"]) + len(self.turns[column, "right"])
+            x = start + TURN * turns
+            x += room[column]
+            self.gaps[column] = (start, x)
         self.width = x + MARGIN
+        self.title = wrap(self.diagram.title, int(max(self.width, 300) / 8))
+        wide = (text_width(line, TITLE_SIZE, True) + 2 * MARGIN for line in self.title)
+        self.width = max(self.width, *wide)
 
-    def _place_rows(self) -> None:
+    def _place_beside(self, beside, room, before, after) -> None:
+        """Put words at the right of upright arrows; at the left in the last column, if they fit.
+
+        They may reach into the gap where nothing turns there and no bracket ends.
+        """
+        self.words_left: set[Route] = set()
+
+        def free(gap: int) -> bool:
+            return not any(self.turns[gap, side] for side in ("left", "right"))
+
+        for route, wide in beside:
+            column = route.target[0]
+            last = column + 1 == self.columns
+            if last and column and free(column - 1) and not before[column] + after[column - 1]:
+                self.words_left.add(route)
+                self.left[column] = max(self.left[column], wide - room[column - 1])
+            else:
+                over = room[column] if free(column) and not (last or after[column]) else 0.0
+                self.right[column] = max(self.right[column], wide - over)
+
+    @cached_property
+    def row_edges(self) -> list[tuple[float, float, float]]:
+        """Top, centre and bottom of every row."""
         up, down = [20.0] * self.rows, [0.0] * self.rows
-        for name, extent in self.extents.items():
+        for name, reach in self.sizes.items():
             row = self.things[name].at[1]
-            up[row] = max(up[row], extent.up)
-            down[row] = max(down[row], extent.down)
-        high = defaultdict(float)
-        self.channels: dict[tuple, list] = defaultdict(list)  # (row gap, side) -> arrows in it
-        for arrow, source, route in self.routes:
-            if route.turn in ("above", "below"):
-                side = "low" if route.turn == "above" else "high"
-                self.channels[route.row_gap, side].append((arrow, source))
-            elif route.upright:
+            up[row] = max(up[row], reach[TOP])
+            down[row] = max(down[row], reach[BOTTOM])
+        high = defaultdict(lambda: 16.0)  # gap below a row -> height of what passes there
+        for arrow, _, route in self.routes:
+            if route.upright:
                 high[route.row_gap] = max(high[route.row_gap], 34 if arrow.text else 28)
         for arrow in self.diagram.arrows:
             if arrow.weight is not None:
-                rows = sorted({self.things[name].at[1] for name in (*arrow.sources, arrow.target)})
-                for row in range(rows[0], rows[-1]):
+                rows = [self.at(name)[1] for name in (*arrow.sources, arrow.target)]
+                for row in range(min(rows), max(rows)):
                     high[row] = max(high[row], 60)
-        before, after = self._room(TOP), self._room(BOTTOM)
-        self.title = wrap(self.diagram.title, int(max(self.width, 300) / 8))
-        y = MARGIN + 20 * len(self.title)
-        self.centre_y: list[float] = []
-        self.row_edges: list[tuple[float, float]] = []
-        y += self._channel_height(-1)
+        before, after = self._bracket_room(TOP), self._bracket_room(BOTTOM)
+        edges = []
+        y = MARGIN + 20 * len(self.title) + self._channel_room(-1)
         for row in range(self.rows):
-            y += before[row]
-            top = y
-            y += up[row]
-            self.centre_y.append(y)
-            y += down[row]
-            self.row_edges.append((top, y))
-            y += after[row]
-            if row + 1 < self.rows:
-                y += max(high[row], 16) + self._channel_height(row)
-        self.height = y + self._channel_height(self.rows - 1) + MARGIN
-        self.width = max(
-            self.width, *(text_width(line, NAME_SIZE + 1, True) + 2 * MARGIN for line in self.title)
+            top = y + before[row]
+            centre = top + up[row]
+            bottom = centre + down[row]
+            edges.append((top, centre, bottom))
+            last = row + 1 == self.rows
+            y = bottom + after[row] + high[row] * (not last) + self._channel_room(row)
+        self.height = y + MARGIN
+        return edges
+
+    @cached_property
+    def channels(self) -> dict[tuple[int, str], list]:
+        """(gap below a row, way round) -> the arrows that go there, round what is in between."""
+        channels = defaultdict(list)
+        for arrow, source, route in self.routes:
+            if round_about(route):
+                channels[route.row_gap, route.turn].append((arrow, source))
+        return channels
+
+    def _channel_room(self, gap: int) -> float:
+        return sum(
+            14.0 + TURN * (len(arrows) - 1) + LABEL * any(arrow.text for arrow, _ in arrows)
+            for (row_gap, _), arrows in self.channels.items()
+            if row_gap == gap
         )
 
-    def _channel_height(self, gap: int) -> float:
-        return sum(
-            14.0 + max([LABEL * bool(arrow.text) for arrow, _ in self.channels[gap, side]])
-            for side in ("high", "low")
-            if self.channels[gap, side]
+    def at(self, name: str) -> tuple[int, int]:
+        """Return column and row of a block, or of the first block of a bracket."""
+        bracket = self.diagram.bracket(name)
+        return self.things[bracket.blocks[0] if bracket else name].at
+
+    def extent(self, name: str) -> Extent:
+        """Return where a block, or a bracket, stands."""
+        column, row = self.at(name)
+        x, y = self.centre_x[column], self.row_edges[row][1]
+        bracket = self.diagram.bracket(name)
+        if bracket:
+            return Extent(x, y, *self.frame(bracket), reach=(0, 0, 0, 0))
+        thing, reach = self.things[name], self.sizes[name]
+        width, height = body_size(thing, self.cell)
+        return Extent(
+            x,
+            y,
+            x - width / 2 - row_label_width(thing),
+            x + width / 2,
+            y - reach[TOP],
+            y + height / 2,
+            reach,
         )
+
+    def frame(self, bracket: Bracket) -> tuple[float, float, float, float]:
+        """Return left, right, top and bottom of a bracket."""
+        depth = [self._depth(bracket, side) for side in range(4)]
+        first, last, top_row, bottom_row = self._span(bracket)
+        left = self.centre_x[first] - self.left[first] - EDGE * depth[LEFT] + 4
+        right = self.centre_x[last] + self.right[last] + EDGE * depth[RIGHT] - 4
+        top = self.row_edges[top_row][0] - (EDGE + LABEL) * depth[TOP] + 4
+        bottom = self.row_edges[bottom_row][2] + EDGE * depth[BOTTOM] - 4
+        return left, max(right, left + text_width(bracket.text, bold=True) + 16), top, bottom
 
     def _span(self, bracket: Bracket) -> tuple[int, int, int, int]:
         """Return the first and last column, and the first and last row, of a bracket."""
@@ -182,7 +221,7 @@ class Layout:
         ]
         return 1 + max(inside, default=0)
 
-    def _room(self, side: int) -> dict[int, float]:
+    def _bracket_room(self, side: int) -> dict[int, float]:
         """Return the room that brackets take at one side of each column, or row."""
         room = defaultdict(float)
         for bracket in self.diagram.brackets:
@@ -191,175 +230,32 @@ class Layout:
             room[at] = max(room[at], edge * self._depth(bracket, side))
         return room
 
-    def centre(self, name: str) -> tuple[float, float]:
-        """Return the centre of a block's body."""
-        column, row = self.things[name].at
-        return self.centre_x[column], self.centre_y[row]
 
-    def scene(self) -> Scene:
-        """Return everything that is drawn, from the bottom up."""
-        scene = Scene(self.width, self.height)
-        for line, text in enumerate(self.title):
-            scene.items.append(
-                Text(MARGIN, MARGIN + 14 + 20 * line, text, NAME_SIZE + 1, "start", True)
-            )
-        for bracket in sorted(self.diagram.brackets, key=lambda bracket: -len(bracket.blocks)):
-            scene.items.extend(self._frame(bracket))
-        scene.items += [
-            highlight(thing, *self.centre(thing.name), self.cell_size)
-            for thing in self.diagram.blocks
-            if thing.state == "lit"
-        ]
-        for arrow in self.diagram.arrows:
-            if arrow.weight is not None:
-                for source in arrow.sources:
-                    scene.items.append(self._beam(arrow, source))
-        order = {"grey": 0, "known": 1, "lit": 2}  # what is lit lies on top
-        for arrow, source, route in sorted(
-            self.routes, key=lambda way: order[self.diagram.state_of(way[0])]
-        ):
-            scene.items.extend(self._arrow(arrow, source, route))
-        for thing in self.diagram.blocks:
-            scene.items.append(paint(thing, *self.centre(thing.name), self.cell_size))
-        return scene
-
-    def _frame(self, bracket: Bracket) -> list:
-        spots = [(self.centre(name), self.extents[name]) for name in bracket.blocks]
-        depth = [self._depth(bracket, side) for side in range(4)]
-        top_row, bottom_row = self._span(bracket)[TOP:]
-        left = min(x - extent.left for (x, _), extent in spots) - EDGE * depth[LEFT] + 4
-        right = max(x + extent.right for (x, _), extent in spots) + EDGE * depth[RIGHT] - 4
-        top = self.row_edges[top_row][0] - (EDGE + LABEL) * depth[TOP] + 4
-        bottom = self.row_edges[bottom_row][1] + EDGE * depth[BOTTOM] - 4
-        right = max(right, left + text_width(bracket.text, bold=True) + 16)
-        tone = {"lit": "lit", "grey": "faint"}.get(bracket.state, "line")
-        dashed = bracket.state == "grey"
-        fill, line = ("highlight", 2) if bracket.state == "lit" else ("ground", 1.2)
-        return [
-            Box(left, top, right - left, bottom - top, fill, tone, line, 8, dashed),
-            Text(left + 8, top + 16, bracket.text, 12, "start", True, ink(bracket.state)),
-        ]
-
-    def _beam(self, arrow: Arrow, source: str) -> Line:
-        """Draw a straight line as thick as its weight."""
-        (x0, y0), (x1, y1) = self.centre(source), self.centre(arrow.target)
-        start, end = self.extents[source], self.extents[arrow.target]
-        if abs(y1 - y0) < 1:
-            side = 1 if x1 > x0 else -1
-            points = [(x0 + side * (start.right + 2), y0), (x1 - side * (end.left + 2), y1)]
-        elif y1 > y0:
-            points = [(x0, y0 + start.down + 2), (x1, y1 - end.up - 4)]
-        else:
-            points = [(x0, y0 - start.up - 2), (x1, y1 + end.down + 4)]
-        tone = "faint" if self.diagram.state_of(arrow) == "grey" else "weight"
-        return Line(points, tone, 0.6 + 8 * arrow.weight)
-
-    def _arrow(self, arrow: Arrow, source: str, route: Route) -> list:
-        state = self.diagram.state_of(arrow)
-        tone = {"lit": "lit", "grey": "faint"}.get(state, "line")
-        points = self._points(arrow, source, route)
-        items: list = [Line(points, tone, 2 if state == "lit" else 1.5, head=True)]
-        if arrow.text and source == arrow.sources[0]:
-            if route.turn in ("above", "below"):
-                (x0, y0), (x1, _) = points[1:3]
-                x, y, anchor = (x0 + x1) / 2, y0 - 5, "middle"
-            elif route.upright:
-                top, bottom = self._row_gap(route)
-                x, y, anchor = points[-1][0] + 7, (top + bottom) / 2 + 4, "start"
-            else:
-                start, end = self._words(route.target_gap)
-                x, anchor = (start + end) / 2, "middle"
-                y = points[0 if route.turn == "late" else -1][1] - 5
-            items.append(Text(x, y, arrow.text, 12, anchor, state == "lit", ink(state)))
-        return items
-
-    def _row_gap(self, route: Route) -> tuple[float, float]:
-        """Return top and bottom of an upright arrow's last stretch."""
-        name = next(n for n, thing in self.things.items() if thing.at == route.target)
-        extent, y = self.extents[name], self.centre(name)[1]
-        if route.falls:
-            return self.row_edges[route.row_gap][1], y - extent.up
-        return y + extent.down, self.row_edges[route.row_gap + 1][0]
-
-    def _words(self, gap: int) -> tuple[float, float]:
-        """Return where words stand in a gap between columns: beside the turns."""
-        start, end = self.gaps[gap]
-        left, right = len(self.turns[gap, "left"]), len(self.turns[gap, "right"])
-        return start + TURN * left, end - TURN * right
-
-    def _turn_x(self, arrow: Arrow, source: str, route: Route) -> float:
-        gap, side = turn_place(route)
-        start, end = self.gaps[gap]
-        slot = self.turns[gap, side].index(bus(arrow, source))
-        return start + 5 + TURN * slot if side == "left" else end - 8 - TURN * slot
-
-    def _points(self, arrow: Arrow, source: str, route: Route) -> list[tuple[float, float]]:
-        (x0, y0), (x1, y1) = self.centre(source), self.centre(arrow.target)
-        start, end = self.extents[source], self.extents[arrow.target]
-        leave_right = x0 + start.body[0] / 2 + 3
-        leave_left = x0 - start.body[0] / 2 - start.labels - 3
-        enter_left = x1 - end.body[0] / 2 - end.labels - 4
-        enter_right = x1 + end.body[0] / 2 + 4
-        leave = (leave_right if route.right else leave_left, y0)
-        enter = (enter_left if route.right else enter_right, y1)
-        low, high = (x0, y0 + start.body[1] / 2 + 3), (x0, y0 - start.up - 1)
-        enter_top, enter_low = (x1, y1 - end.up - 2), (x1, y1 + end.body[1] / 2 + 4)
-        if route.turn in ("above", "below"):
-            return self._round(arrow, source, route, low, high, enter_top, enter_low)
-        if route.turn in ("early", "late"):
-            x = self._turn_x(arrow, source, route)
-            return [leave, (x, y0), (x, y1), enter]
-        if route.turn == "over":
-            return [leave, (x1, y0), enter_top if route.falls else enter_low]
-        if route.turn == "down":
-            return [low if route.falls else high, (x0, y1), enter]
-        if route.upright:
-            return [low, enter_top] if route.falls else [high, enter_low]
-        return [leave, enter]
-
-    def _round(self, arrow, source, route, low, high, enter_top, enter_low) -> list:
-        """Return the way round what stands in between, above or below it."""
-        above = route.turn == "above"
-        side = "low" if above else "high"
-        slot = self.channels[route.row_gap, side].index((arrow, source))
-        edge = self.row_edges[route.source[1]][0 if above else 1]
-        y = edge - 6 - TURN * slot if above else edge + 10 + LABEL * bool(arrow.text) + TURN * slot
-        first, last = (high, enter_top) if above else (low, enter_low)
-        return [first, (first[0], y), (last[0], y), last]
+def fit(diagram: "Diagram") -> Layout:
+    """Return the layout with the largest cells with which it is no wider than ``WIDEST``."""
+    layout = Layout(diagram, diagram.cell)
+    if layout.width > WIDEST:
+        narrowest = max(WIDEST, Layout(diagram, min(diagram.cell, SMALLEST_CELL)).width)
+        layouts = (Layout(diagram, cell) for cell in range(diagram.cell, 0, -1))
+        layout = next(layout for layout in layouts if layout.width <= narrowest)
+    return layout
 
 
-def bus(arrow: Arrow, source: str) -> tuple:
+def turning(arrow: Arrow, source: str) -> tuple:
     """Return with whom an arrow shares its turn: others from its source, or all to one target."""
     return ("from", source) if len(arrow.sources) == 1 else ("to", arrow.target)
 
 
-def turn_place(route: Route) -> tuple[int, str] | None:
-    """Return the gap between columns in which an arrow turns, and at which side of it."""
-    if route.turn == "early":
-        return route.source_gap, "left" if route.right else "right"
-    if route.turn == "late":
-        return route.target_gap, "right" if route.right else "left"
-    return None
+def round_about(route: Route) -> bool:
+    return route.turn in ("above", "below")
 
 
-def ink(state: str) -> str:
-    return "soft" if state == "grey" else "ink"
-
-
-def measure(thing: Thing, cell: tuple[int, int]) -> Extent:
-    """Return how far a block reaches from its centre."""
+def measure(thing: Block | Plane, cell: int) -> tuple[float, float, float, float]:
+    """Return how far a block reaches from its centre: left, right, up and down."""
     width, height = body_size(thing, cell)
-    labels = row_label_width(thing)
     lines = captions(thing)
-    above = sum(size + 3 for _, size, _ in lines)
+    above = sum(size + 3 for _, size, _ in lines) + 2
     above += 15 if isinstance(thing, Block) and thing.columns else 0
     half = max([width / 2, *(text_width(*line) / 2 for line in lines)])
-    pad = 5
-    return Extent(
-        left=max(half, width / 2 + labels) + pad,
-        right=half + pad,
-        up=height / 2 + above + pad + 2,
-        down=height / 2 + pad,
-        body=(width, height),
-        labels=labels,
-    )
+    left = max(half, width / 2 + row_label_width(thing))
+    return left + PAD, half + PAD, height / 2 + above + PAD, height / 2 + PAD

@@ -4,7 +4,7 @@ import html
 import math
 from typing import TYPE_CHECKING
 
-from chapter3_helpers.diagrams.layout import lay_out
+from chapter3_helpers.diagrams import drawing
 from chapter3_helpers.diagrams.scene import Box, Cells, Group, Line, Text
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ TONES = {
 
 def draw(diagram: "Diagram") -> str:
     """Return a diagram as an ``svg`` element; its description says every arrow."""
-    scene = lay_out(diagram)
+    scene = drawing.draw(diagram)
     said = diagram.description.split("\n", 1)
     inside = "".join(map(_paint, scene.items))
     return (

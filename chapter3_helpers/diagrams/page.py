@@ -9,7 +9,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 from chapter3_helpers._figures.described import DescribedFigure, own_axes
 from chapter3_helpers._figures.labels import font_families, printable
-from chapter3_helpers.diagrams.layout import lay_out
+from chapter3_helpers.diagrams import drawing
 from chapter3_helpers.diagrams.scene import Box, Cells, Group, Line, Text
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ TONES = {
 
 def draw(diagram: "Diagram") -> DescribedFigure:
     """Draw a diagram, a pixel of its layout to a pixel of the picture."""
-    scene = lay_out(diagram)
+    scene = drawing.draw(diagram)
     ax = own_axes((scene.width / DPI, scene.height / DPI))
     ax.figure.set_layout_engine("none")
     ax.set_position((0, 0, 1, 1))

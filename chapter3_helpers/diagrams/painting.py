@@ -57,16 +57,10 @@ def colours_of(block: Block) -> np.ndarray:
     return np.where(block.hidden, EMPTY, palette(block.kind)[levels])
 
 
-def number(value: float, decimals: int = 2) -> str:
-    """Write a number short: whole ones without a point, and no zero with a sign.
-
-    >>> number(3.0), number(-0.001), number(0.256)
-    ('3', '0.00', '0.26')
-    """
-    if value == round(value) and abs(value) < 1e6:
-        return f"{int(value)}"
-    text = f"{value:.{decimals}f}"
-    return text[1:] if text.startswith("-") and not float(text) else text
+def decimals_of(block: Block, most: int = 4) -> int:
+    """Return 0 for a block of whole numbers, such as counts, and ``most`` for any other."""
+    shown = block.values[~block.hidden]
+    return 0 if (shown == np.round(shown)).all() else most
 
 
 def texts_of(block: Block) -> np.ndarray | None:
@@ -75,8 +69,8 @@ def texts_of(block: Block) -> np.ndarray | None:
         return block.values
     if not block.numbers or block.state == "grey":
         return None
-    texts = np.vectorize(number, otypes=[object])(block.values)
-    return np.where(block.hidden, "", texts)
+    texts = _numbers(block.values, block.hidden, decimals_of(block, 2), "")
+    return np.array(texts, dtype=object)
 
 
 def drawn(block: Block) -> tuple[np.ndarray, np.ndarray]:
@@ -87,16 +81,18 @@ def drawn(block: Block) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def cell_of(block: Block, cell: tuple[int, int]) -> tuple[float, float]:
-    """Return the width and height of a block's cells; numbers and tokens need room."""
+def cell_of(block: Block, cell: int) -> tuple[float, float]:
+    """Return the width and height of a block's cells; texts in them or beside them need room."""
+    wide = high = cell
     texts = texts_of(block)
-    if texts is None:
-        return cell
-    wide = max(text_width(text) for text in texts.ravel())
-    return max(cell[0], wide + 8), max(cell[1], 18)
+    if texts is not None:
+        wide, high = max(wide, 8 + max(map(text_width, texts.ravel()))), max(high, 18)
+    if block.columns:
+        wide = max(wide, 4 + max(map(text_width, block.columns)))
+    return wide, max(high, 14) if block.rows else high
 
 
-def body_size(thing: Thing, cell: tuple[int, int]) -> tuple[float, float]:
+def body_size(thing: Thing, cell: int) -> tuple[float, float]:
     """Return width and height of the cells of a block, or of a plane."""
     if isinstance(thing, Plane):
         return thing.size, thing.size
@@ -124,7 +120,7 @@ def row_label_width(thing: Thing) -> float:
     return max(map(text_width, labels)) + 8 if labels else 0.0
 
 
-def highlight(thing: Thing, x: float, y: float, cell: tuple[int, int]) -> Box:
+def highlight(thing: Thing, x: float, y: float, cell: int) -> Box:
     """Draw the ground on which a lit block stands, its name included."""
     width, height = body_size(thing, cell)
     lines = captions(thing)
@@ -133,7 +129,7 @@ def highlight(thing: Thing, x: float, y: float, cell: tuple[int, int]) -> Box:
     return Box(x - half, y - above, 2 * half, above + height / 2 + 4, "highlight", "lit", 1.5, 6)
 
 
-def paint(thing: Thing, x: float, y: float, cell: tuple[int, int]) -> Group:
+def paint(thing: Thing, x: float, y: float, cell: int) -> Group:
     """Draw a block or a plane around a centre."""
     width, height = body_size(thing, cell)
     left, top = x - width / 2, y - height / 2
@@ -208,8 +204,17 @@ def _marks(block: Block, left, top, width, height, rows, columns, cell) -> list:
 def _notes(block: Block, rows: np.ndarray, columns: np.ndarray) -> list[list[str]]:
     if block.kind == "tokens":
         return [[str(block.values[i, j]) for j in columns] for i in rows]
-    values, hidden = block.values.tolist(), block.hidden.tolist()
-    return [["hidden" if hidden[i][j] else number(values[i][j], 4) for j in columns] for i in rows]
+    part = np.ix_(rows, columns)
+    return _numbers(block.values[part], block.hidden[part], decimals_of(block), "hidden")
+
+
+def _numbers(values: np.ndarray, hidden: np.ndarray, decimals: int, hide: str) -> list[list[str]]:
+    """Write numbers, no zero with a sign."""
+    rounded = (np.round(np.where(hidden, 0.0, values), decimals) + 0.0).tolist()
+    return [
+        [hide if hid else f"{value:.{decimals}f}" for value, hid in zip(row, gone, strict=True)]
+        for row, gone in zip(rounded, hidden.tolist(), strict=True)
+    ]
 
 
 def _paint_plane(plane: Plane, left: float, top: float) -> list:

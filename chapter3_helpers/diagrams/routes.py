@@ -8,12 +8,13 @@ At = tuple[int, int]  # (column, row)
 
 @dataclass(frozen=True)
 class Route:
-    """One way from a block to another.
+    """One way from a block to another. Gap ``c`` between columns lies right of column ``c``.
 
     ``turn`` says where it turns: ``straight`` (nowhere), ``early`` (in the gap beside the source),
     ``late`` (in the gap beside the target), ``over`` (along the source's row, then into the target
     from above or below), ``down`` (along the source's column, then into the target from the side),
-    ``above`` and ``below`` (round what stands in between).
+    ``side`` (out at the right and in again at the right, within a column), ``above`` and ``below``
+    (round what stands in between, within a row).
     """
 
     source: At
@@ -22,7 +23,8 @@ class Route:
 
     @property
     def right(self) -> bool:
-        return self.target[0] > self.source[0]
+        """Whether it leaves its source at the right."""
+        return self.target[0] > self.source[0] or self.turn == "side"
 
     @property
     def falls(self) -> bool:
@@ -35,18 +37,24 @@ class Route:
         return self.turn == "over" or (self.turn == "straight" and same_column)
 
     @property
-    def source_gap(self) -> int:
-        """The gap between columns beside the source; gap ``c`` lies right of column ``c``."""
-        return self.source[0] if self.right else self.source[0] - 1
+    def word_gap(self) -> int:
+        """The gap between columns in which its words stand, beside the target."""
+        column = self.target[0]
+        return column - 1 if self.target[0] > self.source[0] else column
 
     @property
-    def target_gap(self) -> int:
-        """The gap between columns beside the target."""
-        return self.target[0] - 1 if self.right else self.target[0]
+    def turn_gap(self) -> tuple[int, str] | None:
+        """The gap between columns in which it turns, and at which side of that."""
+        if self.turn == "early":
+            column = self.source[0]
+            return (column, "left") if self.right else (column - 1, "right")
+        if self.turn == "late":
+            return self.word_gap, "right" if self.right else "left"
+        return (self.source[0], "right") if self.turn == "side" else None
 
     @property
     def row_gap(self) -> int:
-        """The gap between rows that it comes from into the target, or passes through."""
+        """The gap below row ``r`` through which it comes to the target."""
         if self.turn in ("above", "below"):
             return self.source[1] - (self.turn == "above")
         return self.target[1] - 1 if self.falls else self.target[1]
@@ -69,20 +77,21 @@ def find_route(source: At, target: At, taken: Iterable[At], via: str | None = No
     """
     taken = set(taken) - {source, target}
     (c0, r0), (c1, r1) = source, target
+    rows, columns = between(r0, r1), between(c0, c1)
     if via is not None:
-        return Route(source, target, via) if r0 == r1 else None
-    if c0 == c1:
-        ways = {"straight": [(c0, row) for row in between(r0, r1)]}
+        around = "side" if via == "right" and c0 == c1 else via
+        ways = {around: []} if around == "side" or (around != "right" and r0 == r1) else {}
+    elif c0 == c1:
+        ways = {"straight": [(c0, row) for row in rows], "side": []}
     elif r0 == r1:
-        ways = {"straight": [(column, r0) for column in between(c0, c1)]}
+        ways = {"straight": [(column, r0) for column in columns]}
     else:
-        rows, columns = between(r0, r1), between(c0, c1)
         ways = {
             "early": [(column, r1) for column in columns],
             "late": [(column, r0) for column in columns],
             "over": [*((c, r0) for c in columns), (c1, r0), *((c1, row) for row in rows)],
             "down": [*((c0, row) for row in rows), (c0, r1), *((c, r1) for c in columns)],
         }
-    return next(
-        (Route(source, target, turn) for turn, way in ways.items() if not taken & set(way)), None
-    )
+    free = (turn for turn, way in ways.items() if not taken.intersection(way))
+    turn = next(free, None)
+    return turn and Route(source, target, turn)

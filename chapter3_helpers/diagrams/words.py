@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from chapter3_helpers.diagrams.blocks import Block, Plane
+from chapter3_helpers.diagrams.painting import decimals_of
 
 if TYPE_CHECKING:
     from chapter3_helpers.diagrams.diagram import Diagram
@@ -27,17 +28,33 @@ def describe(diagram: "Diagram") -> str:
             names = [name for name, state in states if state == wanted]
             if names:
                 lines.append(f"{words}: {', '.join(names)}.")
-    for arrow in diagram.arrows:
-        source = " and ".join(diagram[name].label for name in arrow.sources)
-        on_it = [arrow.text] if arrow.text else []
-        if arrow.weight is not None:
-            on_it.append(f"{arrow.weight:.4f}")
-        lines.append(" -> ".join([source, *on_it, diagram[arrow.target].label]))
+    lines += _arrows(diagram)
     for bracket in diagram.brackets:
         lines.append(f"{bracket.text}: {', '.join(bracket.blocks)}.")
     for thing in things:
         lines.extend(_plane(thing) if isinstance(thing, Plane) else _block(thing))
     return "\n".join(lines)
+
+
+def _arrows(diagram: "Diagram") -> list[str]:
+    """Write one line a chain of arrows: ``x (6, 3) -> @ W_query -> queries (6, 2)``."""
+
+    def label(name: str) -> str:
+        return name if diagram.bracket(name) else diagram[name].label
+
+    lines: list[str] = []
+    before = None
+    for arrow in diagram.arrows:
+        if arrow.sources != (before,):
+            lines.append(" and ".join(map(label, arrow.sources)))
+        if arrow.sign:
+            lines[-1] += f" {arrow.text} {label(arrow.target)}"
+        else:
+            weight = [] if arrow.weight is None else [f"{arrow.weight:.4f}"]
+            on_it = [arrow.text] if arrow.text else []
+            lines[-1] = " -> ".join([lines[-1], *on_it, *weight, label(arrow.target)])
+        before = arrow.target
+    return lines
 
 
 def _block(block: Block) -> list[str]:
@@ -55,8 +72,12 @@ def _block(block: Block) -> list[str]:
     head = ", ".join([block.label, *marked])
     if block.values.size > MOST_DESCRIBED:
         return [head] if marked else []
+    decimals = decimals_of(block)
     cells = [
-        ["hidden" if hide else _number(value) for value, hide in zip(row, hidden, strict=True)]
+        [
+            "hidden" if hide else f"{round(value, decimals) + 0.0:.{decimals}f}"
+            for value, hide in zip(row, hidden, strict=True)
+        ]
         for row, hidden in zip(block.values, block.hidden, strict=True)
     ]
     labels = block.rows or ("",) * len(cells)
@@ -97,4 +118,4 @@ def _plane(plane: Plane) -> list[str]:
 
 
 def _number(value: float) -> str:
-    return f"{value:.0f}" if value == round(value) else f"{round(value, 4) + 0.0:.4f}"
+    return f"{round(value, 4) + 0.0:.4f}"

@@ -3,22 +3,21 @@
 from itertools import combinations, pairwise
 
 from chapter3_helpers.diagrams import Diagram
-from chapter3_helpers.diagrams.layout import WIDEST, lay_out
+from chapter3_helpers.diagrams.drawing import draw
+from chapter3_helpers.diagrams.layout import WIDEST, fit
 from chapter3_helpers.diagrams.scene import Cells, Group, Line, Text, text_width
 
 
 def check_drawing(diagram: Diagram) -> None:
-    """Assert that a diagram is legible: narrow enough, nothing overlaps, both forms are drawn."""
-    width = lay_out(diagram).width
+    """Assert that a diagram is legible: narrow enough, and nothing overlaps."""
+    width = fit(diagram).width
     assert width <= WIDEST, f"{width:.0f} pixels wide"
     check_overlaps(diagram)
-    assert diagram.figure().to_png().startswith(b"\x89PNG")
-    assert diagram.svg().startswith("<svg")
 
 
 def check_overlaps(diagram: Diagram) -> None:
     """Assert that no texts and no cells overlap, and that no arrow crosses any of them."""
-    scene = lay_out(diagram)
+    scene = draw(diagram)
     texts, cells, arrows = [], [], []
     for item in scene.items:
         for part in item.items if isinstance(item, Group) else [item]:

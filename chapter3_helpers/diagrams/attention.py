@@ -1,0 +1,197 @@
+"""From x to context: one head of attention step by step, or several side by side.
+
+Used from ``03_trainable_qkv`` on, and live by ``attention_explorer``.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers.diagrams.blocks import Arrow, Block, Bracket
+from chapter3_helpers.diagrams.diagram import Diagram
+
+MOST_LANES = 4  # heads that are drawn below each other
+CELL = 12  # pixels: six tokens and dropout still fit on a screen
+KINDS = {
+    "queries": "query",
+    "keys": "key",
+    "keys.T": "key",
+    "values": "value",
+    "weights": "weights",
+    "dropped": "weights",
+}
+WORDS = {  # what makes a step out of the one before
+    "scaled": "/ sqrt(D)",
+    "masked": "mask",
+    "weights": "softmax",
+    "dropped": "dropout",
+}
+
+
+def attention_diagram(
+    *,
+    x: Any,
+    weights: Any,
+    context: Any,
+    queries: Any = None,
+    keys: Any = None,
+    values: Any = None,
+    scores: Any = None,
+    scaled: Any = None,
+    hidden: Any = None,
+    dropped: Any = None,
+    output: Any = None,
+    tokens: Sequence[str] | None = None,
+    query: int | None = None,
+    head: int = 0,
+    title: str | None = None,
+) -> Diagram:
+    """Draw how context vectors come about. What is left out is not drawn.
+
+    Args:
+        x: the tokens as they come in, (T, d_in).
+        weights: after softmax, (T, T), or (H, T, T) for several heads.
+        context: weights times values, (T, D) or (H, T, D).
+        queries, keys, values: (T, D) or (H, T, D). Without them x is all three.
+        scores, scaled: before softmax, and divided by sqrt(D), as ``weights``; of one head only.
+        hidden: boolean (T, T), True where the mask hides a key.
+        dropped: the weights after dropout, as ``weights``.
+        output: what ``out_proj`` makes of several heads, (T, d_out).
+        tokens: their names.
+        query: the row to be picked out. A single query may come alone, too: then ``queries``,
+            ``scores``, ``weights`` and ``context`` are vectors.
+        head: of more than four heads, one that is to be among those drawn.
+        title: in place of one that says what is drawn.
+
+    Returns:
+        The diagram, to be the last line of a cell or to be drawn in an explorer.
+
+    Raises:
+        TypeError, ValueError: shapes do not fit, or a head's queries, keys and values are missing.
+
+    >>> import numpy as np
+    >>> x = np.eye(2)
+    >>> print(attention_diagram(x=x, scores=x @ x.T, weights=x, context=x).description[:143])
+    Diagram: From x to context.
+    x (2, 2) -> @ x.T -> scores (2, 2) -> softmax -> weights (2, 2) -> @ x -> context (2, 2)
+    x (2, 2) -> context (2, 2)
+    """
+    given = dict(
+        x=x,
+        queries=queries,
+        keys=keys,
+        values=values,
+        scores=scores,
+        scaled=scaled,
+        weights=weights,
+        dropped=dropped,
+        context=context,
+        output=output,
+    )
+    arrays = {name: to_array(array) for name, array in given.items() if array is not None}
+    projected = [name for name in ("queries", "keys", "values") if name in arrays]
+    if len(projected) not in (0, 3):
+        raise ValueError(f"queries, keys and values must come together, got only {projected}")
+    if arrays["weights"].ndim == 3:
+        return _heads(arrays, hidden, query, head, title)
+    return _one_head(arrays, hidden, tokens, query, title)
+
+
+def _one_head(arrays, hidden, tokens, query, title) -> Diagram:
+    projected = "queries" in arrays
+    steps = [step for step in ("scores", "scaled") if step in arrays]
+    if hidden is not None and steps:
+        arrays["masked"] = arrays[steps[-1]]
+        steps.append("masked")
+    steps += ["weights", "dropped", "context"] if "dropped" in arrays else ["weights", "context"]
+    if projected:  # the steps go right, come back one row lower, and end in the row of the values
+        spots = [(2, 0), (3, 0), (3, 1), (2, 1), (2, 2), (2, 3)][: len(steps)]
+        spots[-1] = (spots[-2][0], max(2, spots[-2][1] + 1))
+        places = {"x": (0, 1), "queries": (1, 0), "keys": (1, 1), "values": (1, spots[-1][1])}
+    else:
+        spots = [(column, 0) for column in range(1, 1 + len(steps))]
+        places = {"x": (0, 0)}
+    places |= dict(zip(steps, spots, strict=True))
+    limit = float(np.abs(arrays["scores"]).max()) or None if "scores" in arrays else None
+    rows = len(arrays["x"])
+
+    def block(name: str) -> Block:
+        values = arrays[name]
+        tall = values.ndim == 2 and len(values) == rows
+        return Block(
+            name=name,
+            at=places[name],
+            values=values,
+            kind=KINDS.get(name, "signed"),
+            caption="query" if name == "queries" and values.ndim == 1 else None,
+            rows=tokens if name == "x" else None,
+            picked=query if tall and name not in ("keys", "values") else None,
+            hidden=hidden if name in ("masked", "weights", "dropped") else None,
+            limit=limit if name in ("scores", "scaled", "masked") else None,
+        )
+
+    if projected:
+        arrows = [Arrow("x", name, f"@ W_{KINDS[name]}") for name in ("queries", "keys", "values")]
+        arrows.append(Arrow(("queries", "keys"), steps[0], "@ keys.T"))
+    else:
+        arrows = [Arrow("x", steps[0], "@ x.T")]
+    words = {**WORDS, "context": "@ values" if projected else "@ x"}
+    arrows += [Arrow(a, b, words[b]) for a, b in pairwise(steps)]
+    arrows.append(Arrow("values", "context") if projected else Arrow("x", "context", via="below"))
+    if title is None:
+        title = "From x to context"
+        if query is not None:
+            title += f": the query of {f'“{tokens[query]}”' if tokens else f'row {query}'}"
+    return Diagram(title, [block(name) for name in places], arrows, cell=CELL)
+
+
+def _heads(arrays, hidden, query, head, title) -> Diagram:
+    heads = len(arrays["weights"])
+    for name in ("queries", "keys", "values", "context"):
+        if name not in arrays or arrays[name].ndim != 3 or len(arrays[name]) != heads:
+            found = arrays[name].shape if name in arrays else None
+            raise ValueError(f"{name} must have shape ({heads}, T, D), got {found}")
+    first = min(head // MOST_LANES * MOST_LANES, max(0, heads - MOST_LANES))
+    shown = range(first, min(first + MOST_LANES, heads))
+    arrays["keys.T"] = arrays["keys"].swapaxes(-1, -2)
+    mixer = "dropped" if "dropped" in arrays else "weights"
+    parts = ("queries", "keys.T", mixer, "values", "context")
+    blocks = [Block(name="x", at=(0, 0), values=arrays["x"], picked=query)]
+    arrows, brackets = [], []
+    for lane, number in enumerate(shown):
+        names = [f"{name} {number}" for name in parts]
+        blocks += [
+            Block(
+                name=name,
+                at=(column, lane),
+                values=arrays[part][number],
+                kind=KINDS.get(part, "signed"),
+                caption="" if lane else part,
+                picked=None if part in ("keys.T", "values") else query,
+                hidden=hidden if part == mixer else None,
+            )
+            for column, (part, name) in enumerate(zip(parts, names, strict=True), start=1)
+        ]
+        arrows += [
+            Arrow("x", f"head {number}"),
+            Arrow(names[0], names[1], "@", sign=True),
+            Arrow(names[1], names[2], "softmax"),
+            Arrow(names[2], names[3], "@", sign=True),
+            Arrow(names[3], names[4]),
+        ]
+        brackets.append(Bracket(f"head {number}", tuple(names)))
+    joined = np.concatenate(list(arrays["context"]), axis=-1)  # (T, H * D)
+    blocks.append(Block(name="concat", at=(5, len(shown)), values=joined, picked=query))
+    arrows.append(Arrow(tuple(f"context {number}" for number in shown), "concat", via="right"))
+    if "output" in arrays:
+        output = Block(name="output", at=(2, len(shown)), values=arrays["output"], picked=query)
+        blocks.append(output)
+        arrows.append(Arrow("concat", "output", "out_proj"))
+    if title is None:
+        title = f"{heads} heads side by side, joined"
+        if len(shown) < heads:
+            title += f"; drawn are {shown[0]} to {shown[-1]}"
+    return Diagram(title, blocks, arrows, brackets, cell=CELL)

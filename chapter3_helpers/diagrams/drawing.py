@@ -1,0 +1,147 @@
+"""A diagram as the lines, texts and cells that it is drawn with."""
+
+from typing import TYPE_CHECKING
+
+from chapter3_helpers.diagrams.blocks import Arrow, Bracket
+from chapter3_helpers.diagrams.layout import (
+    LABEL,
+    MARGIN,
+    TITLE_SIZE,
+    TURN,
+    Layout,
+    fit,
+    round_about,
+    turning,
+)
+from chapter3_helpers.diagrams.painting import highlight, paint
+from chapter3_helpers.diagrams.routes import Route
+from chapter3_helpers.diagrams.scene import Box, Line, Point, Scene, Text
+
+if TYPE_CHECKING:
+    from chapter3_helpers.diagrams.diagram import Diagram
+
+ORDER = ("grey", "known", "lit")  # what is lit lies on top
+LINES = {"grey": "faint", "known": "line", "lit": "lit"}
+INKS = {"grey": "soft", "known": "ink", "lit": "ink"}
+
+
+def draw(diagram: "Diagram") -> Scene:
+    """Return everything that is drawn, from the bottom up."""
+    layout = fit(diagram)
+    items: list = [
+        Text(MARGIN, MARGIN + 14 + 20 * line, text, TITLE_SIZE, "start", bold=True)
+        for line, text in enumerate(layout.title)
+    ]
+    for bracket in sorted(diagram.brackets, key=lambda bracket: -len(bracket.blocks)):
+        items += draw_bracket(layout, bracket)
+    spots = {thing: layout.extent(thing.name) for thing in diagram.blocks}
+    for thing, spot in spots.items():
+        if thing.state == "lit":
+            items.append(highlight(thing, spot.x, spot.y, layout.cell))
+    for arrow in diagram.arrows:
+        if arrow.weight is not None:
+            items += [draw_beam(layout, arrow, source) for source in arrow.sources]
+    ways = sorted(layout.routes, key=lambda way: ORDER.index(diagram.state_of(way[0])))
+    for arrow, source, route in ways:
+        items += draw_arrow(layout, arrow, source, route)
+    items += [paint(thing, spot.x, spot.y, layout.cell) for thing, spot in spots.items()]
+    return Scene(layout.width, layout.height, items)
+
+
+def draw_bracket(layout: Layout, bracket: Bracket) -> list:
+    left, right, top, bottom = layout.frame(bracket)
+    fill, line = ("highlight", 2) if bracket.state == "lit" else ("ground", 1.2)
+    edge, dashed = LINES[bracket.state], bracket.state == "grey"
+    return [
+        Box(left, top, right - left, bottom - top, fill, edge, line, 8, dashed),
+        Text(left + 8, top + 16, bracket.text, 12, "start", True, INKS[bracket.state]),
+    ]
+
+
+def draw_beam(layout: Layout, arrow: Arrow, source: str) -> Line:
+    """Draw a straight line as thick as its weight."""
+    start, end = layout.extent(source), layout.extent(arrow.target)
+    if start.y == end.y and start.x < end.x:
+        points = [(start.right + 2, start.y), (end.left - 2, end.y)]
+    elif start.y == end.y:
+        points = [(start.left - 2, start.y), (end.right + 2, end.y)]
+    elif start.y < end.y:
+        points = [(start.x, start.bottom + 2), (end.x, end.top - 2)]
+    else:
+        points = [(start.x, start.top - 2), (end.x, end.bottom + 2)]
+    tone = "faint" if layout.diagram.state_of(arrow) == "grey" else "weight"
+    return Line(points, tone, 0.6 + 8 * arrow.weight)
+
+
+def draw_arrow(layout: Layout, arrow: Arrow, source: str, route: Route) -> list:
+    """Draw an arrow from one of its sources, and the words on it, if it is the first."""
+    state = layout.diagram.state_of(arrow)
+    points = way_points(layout, arrow, source, route)
+    items: list = []
+    if not arrow.sign:
+        items.append(Line(points, LINES[state], 2 if state == "lit" else 1.5, head=True))
+    if arrow.text and source == arrow.sources[0]:
+        x, y, anchor = word_spot(layout, arrow, route, points)
+        items.append(Text(x, y, arrow.text, 12, anchor, state == "lit", INKS[state]))
+    return items
+
+
+def word_spot(layout: Layout, arrow: Arrow, route: Route, points: list) -> tuple:
+    """Return where the words on an arrow stand: beside its last stretch, next to the target."""
+    if round_about(route):
+        return (points[1][0] + points[2][0]) / 2, points[1][1] - 5, "middle"
+    if route.upright:
+        gap = route.row_gap
+        top, bottom = layout.row_edges[gap][2], layout.row_edges[gap + 1][0]
+        left = route in layout.words_left
+        return (
+            points[-1][0] + (-7 if left else 7),
+            (top + bottom) / 2 + 4,
+            ("end" if left else "start"),
+        )
+    start, end = layout.gaps[route.word_gap]
+    start += TURN * len(layout.turns[route.word_gap, "left"])
+    end -= TURN * len(layout.turns[route.word_gap, "right"])
+    line = points[0 if route.turn == "late" else -1][1]
+    return (start + end) / 2, line + (4 if arrow.sign else -5), "middle"
+
+
+def way_points(layout: Layout, arrow: Arrow, source: str, route: Route) -> list[Point]:
+    """Return the corners of an arrow, its ends included."""
+    start, end = layout.extent(source), layout.extent(arrow.target)
+    out = (start.right + 3 if route.right else start.left - 3, start.y)
+    low, high = (start.x, start.bottom + 3), (start.x, start.top + 4)
+    from_left = end.x > start.x
+    into = (end.left - 4 if from_left else end.right + 4, end.y)
+    into_top, into_bottom = (end.x, end.top + 3), (end.x, end.bottom + 4)
+    if round_about(route):
+        y = channel_y(layout, arrow, source, route)
+        first, last = (high, into_top) if route.turn == "above" else (low, into_bottom)
+        return [first, (first[0], y), (last[0], y), last]
+    if route.turn_gap:  # early, late or side
+        x = turn_x(layout, arrow, source, route)
+        return [out, (x, out[1]), (x, into[1]), into]
+    if route.turn == "over":
+        return [out, (end.x, start.y), into_top if route.falls else into_bottom]
+    if route.turn == "down":
+        return [low if route.falls else high, (start.x, end.y), into]
+    if route.upright:
+        return [low, into_top] if route.falls else [high, into_bottom]
+    return [out, into]
+
+
+def turn_x(layout: Layout, arrow: Arrow, source: str, route: Route) -> float:
+    gap, side = route.turn_gap
+    start, end = layout.gaps[gap]
+    slot = layout.turns[gap, side].index(turning(arrow, source))
+    return start + 5 + TURN * slot if side == "left" else end - 8 - TURN * slot
+
+
+def channel_y(layout: Layout, arrow: Arrow, source: str, route: Route) -> float:
+    """Return the height at which an arrow goes round what stands between."""
+    others = layout.channels[route.row_gap, route.turn]
+    slot = TURN * others.index((arrow, source))
+    top, _, bottom = layout.row_edges[route.source[1]]
+    if route.turn == "above":
+        return top - 6 - slot
+    return bottom + 8 + LABEL * any(other.text for other, _ in others) + slot
