@@ -168,9 +168,9 @@ def roof(intensity: float, flops_per_second: float, bytes_per_second: float) -> 
     return min(flops_per_second, intensity * bytes_per_second)
 
 
-# From so many tokens and multiplications on, oneDNN was as fast or faster on the two processors
-# that were measured. It reorders the whole weight at every call, which few tokens do not pay for.
-TOKENS, MULTIPLICATIONS = 1024, 2 * 10**8
+# From so many on, oneDNN was as fast or faster on both processors that were measured. At every
+# call it reorders the whole weight, which does not pay for few tokens.
+FEWEST_TOKENS, FEWEST_MULTIPLICATIONS = 1024, 2 * 10**8
 
 
 class OneDNNLinear(nn.Linear):
@@ -196,9 +196,10 @@ class OneDNNLinear(nn.Linear):
 
     def _is_worthwhile(self, x: torch.Tensor) -> bool:
         fits = x.shape[-1] == self.in_features and x.dtype == self.weight.dtype == torch.float32
-        large = x.shape[:-1].numel() >= TOKENS and x.numel() * self.out_features >= MULTIPLICATIONS
+        many = x.shape[:-1].numel() >= FEWEST_TOKENS
+        much = x.numel() * self.out_features >= FEWEST_MULTIPLICATIONS
         on_cpu = x.is_cpu and self.weight.is_cpu
-        return fits and large and on_cpu and torch.backends.mkldnn.enabled
+        return fits and many and much and on_cpu and torch.backends.mkldnn.enabled
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -209,13 +210,13 @@ class OneDNNLinear(nn.Linear):
 def accelerate(module: nn.Module) -> nn.Module:
     """Swap a module's linear layers, in place, for ones on the library that is faster on this CPU.
 
-    PyTorch takes its matrix products on a CPU from MKL and its convolutions from oneDNN. On two
-    AMD processors with AVX-512, oneDNN was up to almost twice as fast for many tokens: on such
-    processors every layer that is exactly an ``nn.Linear`` becomes a ``OneDNNLinear``; on others
-    nothing changes. Only the class changes, so each layer stays the same object, with its name,
-    parameters, hooks and ``state_dict``. Subclasses of ``nn.Linear`` keep their own ``forward``,
-    and ``nn.MultiheadAttention``, which calls no linear layer, gains nothing. ``torch.compile``
-    takes layers as it first finds them, so call this before.
+    PyTorch takes its matrix products on a CPU from MKL and its convolutions from oneDNN, which
+    was faster on two AMD processors with AVX-512, by a third on one and almost twice as fast on
+    the other. On such processors every layer that is exactly an ``nn.Linear`` becomes a
+    ``OneDNNLinear``; on others nothing changes. Only the class changes, so a layer stays the same
+    object, with its name, parameters, hooks and ``state_dict``. Subclasses of ``nn.Linear`` keep
+    their own ``forward``, and ``nn.MultiheadAttention``, which calls no linear layer, gains
+    nothing. ``torch.compile`` takes layers as it first finds them, so call this before.
 
     Args:
         module: any module, also an ``nn.Linear`` itself.

@@ -150,8 +150,8 @@ def convolutions(monkeypatch):
         seen.append(x)
         return right(x, *arguments)
 
-    monkeypatch.setattr(performance, "TOKENS", 1)
-    monkeypatch.setattr(performance, "MULTIPLICATIONS", 1)
+    monkeypatch.setattr(performance, "FEWEST_TOKENS", 1)
+    monkeypatch.setattr(performance, "FEWEST_MULTIPLICATIONS", 1)
     monkeypatch.setattr(performance, "onednn_is_faster", lambda: True)
     monkeypatch.setattr(functional, "conv2d", conv2d)
     return seen
@@ -341,28 +341,25 @@ def test_small_inputs_take_the_linear_layer(monkeypatch):
 
     monkeypatch.setattr(functional, "conv2d", refuse)
     monkeypatch.setattr(performance, "onednn_is_faster", lambda: True)
-    layer, plain = layers()
-    rows = performance.MULTIPLICATIONS // (D_IN * D_OUT)
-    x = torch.randn(rows, D_IN)
-    assert torch.equal(layer(x), plain(x))
-    more = torch.randn(rows + 1, D_IN)
+    plain = nn.Linear(80, 500).requires_grad_(False)
+    layer, x = accelerate(copy.deepcopy(plain)), torch.randn(5000, 80)  # 2 * 10^8 multiplications
+    assert torch.equal(layer(x[1:]), plain(x[1:]))
     with pytest.raises(AssertionError, match="a convolution"):
-        layer(more)
+        layer(x)
     with monkeypatch.context() as off:
         off.setattr(torch.backends.mkldnn, "enabled", False)
-        assert torch.equal(layer(more), plain(more))
-    monkeypatch.setattr(performance, "MULTIPLICATIONS", 1)
-    few = torch.randn(performance.TOKENS - 1, D_IN)
-    assert torch.equal(layer(few), plain(few))
+        assert torch.equal(layer(x), plain(x))
+    monkeypatch.setattr(performance, "FEWEST_MULTIPLICATIONS", 1)
+    assert torch.equal(layer(x[:1023]), plain(x[:1023]))
     with pytest.raises(AssertionError, match="a convolution"):
-        layer(torch.randn(performance.TOKENS, D_IN))
+        layer(x[:1024])
 
 
 @pytest.mark.parametrize("dynamic", [None, True])
 def test_compiles_as_one_graph(monkeypatch, dynamic):
     monkeypatch.setattr(performance, "onednn_is_faster", lambda: True)
-    monkeypatch.setattr(performance, "TOKENS", 6)
-    monkeypatch.setattr(performance, "MULTIPLICATIONS", 1)
+    monkeypatch.setattr(performance, "FEWEST_TOKENS", 6)
+    monkeypatch.setattr(performance, "FEWEST_MULTIPLICATIONS", 1)
     layer, plain = layers()
     torch.compiler.reset()
     compiled = torch.compile(layer, backend="eager", fullgraph=True, dynamic=dynamic)

@@ -37,14 +37,14 @@ LEAST_SECONDS = Exercise(
     solution=_least_seconds,
     cases=((6e9, 2e9, 3e9, 4e9), (1e9, 8e9, 5e9, 2e9), (7e9, 3e9, 2e9, 11e9)),
     misconceptions={
-        "That is the shorter of the two times: as if the slower part would not be waited for.": (
+        "That is the shorter of the two times, as if nothing waited for the slower part.": (
             lambda flops, moved, fast, wide: min(flops / fast, moved / wide)
         ),
         "That is the sum. Processor and memory work at the same time, so at best the shorter "
         "time hides behind the longer.": (
             lambda flops, moved, fast, wide: flops / fast + moved / wide
         ),
-        "That is operations a second, the height of the roof, not seconds.": (
+        "That is operations per second, the height of the roof, not seconds.": (
             lambda flops, moved, fast, wide: min(fast, flops / moved * wide)
         ),
     },
@@ -73,8 +73,8 @@ ONE_TOKEN = Exercise(
     name="12d",
     solution=lambda: 0.5,
     misconceptions={
-        "That is operations for each number. A number of float32 has four bytes.": lambda: 2.0,
+        "That is operations for each number. In float32 a number has four bytes.": lambda: 2.0,
         "A multiplication and an addition: two operations for each weight.": lambda: 0.25,
-        "That would hold for weights of two bytes; those of float32 have four.": lambda: 1.0,
+        "That would be true of weights of two bytes; in float32 they have four.": lambda: 1.0,
     },
 )

@@ -15,7 +15,7 @@ from chapter3_helpers.performance import (
     roof,
 )
 
-# operations a second and bytes a second, in float32: round numbers, to be compared with one's own
+# operations and bytes per second, in float32: round numbers, for comparison with your own
 MACHINES = {
     "two CPU cores (200 GFLOP/s, 20 GB/s)": (200e9, 20e9),
     "a desktop (1 TFLOP/s, 60 GB/s)": (1e12, 60e9),
@@ -132,7 +132,7 @@ def performance_code(settings: Settings) -> str:
     return "\n".join(
         [
             "from chapter3_helpers.performance import (",
-            "    VARIANTS, Sizes, count_bytes, count_flops, intensity, roof)",
+            "    VARIANTS, Sizes, count_bytes, count_flops, intensity)",
             "",
             f"sizes = Sizes({sizes.batch}, {sizes.tokens}, {sizes.width}, {sizes.heads})",
             "useful = sum(count_flops(sizes).values())",
