@@ -75,7 +75,10 @@ forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lam
             "not yet. The answer for an input of shape (2,) is not a plain tensor of real numbers, "
             "but torch.float32, torch.strided, on meta.",
         ),
-        (lambda x: 10**400, "not yet. The answer for an input of shape (2,) is a int"),
+        (
+            lambda x: 10**400,
+            "not yet. The answer for an input of shape (2,) is a value of type int",
+        ),
         (lambda x: "two", "not yet. The answer for an input of shape (2,) is 'two'"),
         (lambda x: 2 * x if x.dim() == 1 else None, "not yet. Your code returns nothing for some"),
         (7, "not yet. The answer is a function, and this is 7."),
@@ -104,6 +107,62 @@ def test_a_difference_is_counted_by_the_tolerance_of_the_exercise():
 )
 def test_verdicts_on_values(attempt, verdict):
     assert forty_two.verdict(attempt).startswith(verdict)
+
+
+class Hostile:
+    """Whatever Python asks of it fails."""
+
+    def __repr__(self):
+        raise RuntimeError("no words")
+
+    __str__ = __eq__ = __len__ = __array__ = __float__ = __iter__ = __repr__
+
+
+class HostileMapping(dict):
+    def keys(self):
+        raise RuntimeError("no keys")
+
+
+class HostileError(Exception):
+    def __str__(self):
+        raise RuntimeError("no message")
+
+
+def stop(error):
+    raise error
+
+
+HOSTILE = [
+    10**5000,
+    -(10**5000),
+    Hostile(),
+    [Hostile()],
+    {"a": Hostile()},
+    HostileMapping(),
+    "\ud800",
+]
+about_a_dict = Exercise("00x", lambda: {"a": 1}, misconceptions={"That is two.": lambda: {"a": 2}})
+
+
+@pytest.mark.parametrize("answer", HOSTILE, ids=lambda answer: type(answer).__name__)
+@pytest.mark.parametrize(
+    "exercise", [forty_two, about_a_dict, double], ids=["42", "dict", "double"]
+)
+def test_check_never_raises_whatever_the_answer_is(exercise, answer, capsys):
+    for attempt in [answer, lambda *_: answer]:
+        exercise.check(attempt)
+        assert capsys.readouterr().out.startswith(f"Exercise {exercise.name}: not yet. ")
+
+
+@pytest.mark.parametrize("error", [HostileError(), ValueError("\ud800"), GeneratorExit()])
+def test_check_never_raises_whatever_the_attempt_raises(error, capsys):
+    double.check(lambda x: stop(error))
+    assert f"Your code stopped with {type(error).__name__}" in capsys.readouterr().out
+
+
+def test_an_interrupt_is_not_swallowed():
+    with pytest.raises(KeyboardInterrupt):
+        double.check(lambda x: stop(KeyboardInterrupt()))
 
 
 def test_check_prints_its_verdict_under_the_name(capsys):

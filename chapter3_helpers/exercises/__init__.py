@@ -1,7 +1,7 @@
 """Exercises that answer back: not attempted yet, correct, or which misconception shows.
 
 Each topic with exercises has a file of its own here, named as its notebook and its module; this
-one holds what they share. Taught in every notebook.
+one holds what they share.
 """
 
 import copy
@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 TOLERANCE = 1e-4
-NOTHING = (None, Ellipsis)
 
 
 @dataclass(frozen=True)
@@ -40,26 +39,33 @@ class Exercise:
 
     def check(self, attempt: Any) -> None:
         """Print what is to be said about an attempt; never raises, whatever the attempt does."""
-        print(f"Exercise {self.name}: {self.verdict(attempt)}")
+        try:
+            verdict = self.verdict(attempt)
+        except Exception as error:  # an answer that fails when one looks at it
+            verdict = f"not yet. Comparing your answer stopped with {_say(error)}"
+        words = verdict.encode(
+            errors="backslashreplace"
+        ).decode()  # half of a pair can't be printed
+        print(f"Exercise {self.name}: {words}")
 
     def verdict(self, attempt: Any) -> str:
         """Return what is to be said about an attempt, in words."""
+        if _is_nothing(attempt):
+            return "not attempted yet."
         if not self.cases:
-            if _is_nothing(attempt):
-                return "not attempted yet."
             if callable(attempt):
                 return "not yet. The answer is a value, and this is a function."
             return self._judge([attempt], [self.solution()], [()])
-        if _is_nothing(attempt):
-            return "not attempted yet."
         if not callable(attempt):
             return f"not yet. The answer is a function, and this is {_describe(attempt)}."
         answers = []
         for case in self.cases:
-            try:
-                answers.append(attempt(*_copies(case)))
-            except (Exception, SystemExit) as error:
-                return f"not yet. Your code stopped with {type(error).__name__}: {error}"
+            try:  # a copy: an attempt that works in place spoils nothing
+                answers.append(attempt(*copy.deepcopy(case)))
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # sys.exit() would end the kernel
+                return f"not yet. Your code stopped with {_say(error)}"
             if _is_nothing(answers[-1]):
                 if len(answers) == 1:
                     return "not attempted yet."
@@ -79,7 +85,7 @@ class Exercise:
         raise AssertionError("unequal answers, each of which is equal")
 
     def _answers(self, function: Callable[..., Any]) -> list:
-        return [function(*_copies(case)) for case in self.cases]
+        return [function(*copy.deepcopy(case)) for case in self.cases]
 
     def _all_equal(self, answers: list, expected: list) -> bool:
         return all(equal(a, b, self.tolerance) for a, b in zip(answers, expected, strict=True))
@@ -91,7 +97,7 @@ def equal(answer: Any, expected: Any, tolerance: float = TOLERANCE) -> bool:
         return type(answer) is type(expected) and answer == expected
     if isinstance(expected, torch.nn.Module):  # equal if they hold the same parameters
         return isinstance(answer, torch.nn.Module) and equal(
-            dict(answer.state_dict()), dict(expected.state_dict()), tolerance
+            answer.state_dict(), expected.state_dict(), tolerance
         )
     if isinstance(expected, Mapping):
         return (
@@ -100,10 +106,8 @@ def equal(answer: Any, expected: Any, tolerance: float = TOLERANCE) -> bool:
             and all(equal(answer[key], expected[key], tolerance) for key in expected)
         )
     if isinstance(expected, tuple | list):
-        return (
-            isinstance(answer, tuple | list)
-            and len(answer) == len(expected)
-            and all(equal(a, b, tolerance) for a, b in zip(answer, expected, strict=True))
+        return isinstance(answer, tuple | list) and equal(
+            dict(enumerate(answer)), dict(enumerate(expected)), tolerance
         )
     left, right = _numbers(answer), _numbers(expected)
     if left is None or right is None or left.shape != right.shape:
@@ -112,7 +116,7 @@ def equal(answer: Any, expected: Any, tolerance: float = TOLERANCE) -> bool:
 
 
 def _numbers(value: Any) -> np.ndarray | None:
-    """Return numbers as float64 (booleans as 0 and 1), or None if this is no real numbers."""
+    """Return numbers as float64 (booleans as 0 and 1), or None if it is something else."""
     if isinstance(value, str):
         return None  # NumPy would read "1" as a number
     if isinstance(value, torch.Tensor | np.ndarray) and "complex" in str(value.dtype):
@@ -126,22 +130,24 @@ def _numbers(value: Any) -> np.ndarray | None:
 
 
 def _is_nothing(value: Any) -> bool:
-    return any(value is nothing for nothing in NOTHING)
-
-
-def _copies(case: tuple) -> tuple:
-    """Clone what a case holds, so that an attempt that works in place spoils nothing."""
-    return tuple(_copy(value) for value in case)
-
-
-def _copy(value: Any) -> Any:
-    return value.detach().clone() if isinstance(value, torch.Tensor) else copy.deepcopy(value)
+    return value is None or value is Ellipsis
 
 
 def _describe(value: Any) -> str:
     if isinstance(value, torch.Tensor | np.ndarray):
         return f"of shape {tuple(value.shape)}"
-    return f"{value!r}" if len(repr(value)) < 60 else f"a {type(value).__name__}"
+    try:
+        text = repr(value)
+    except Exception:  # 10**5000 has more digits than Python writes, and a reader's class may fail
+        text = ""
+    return text if 0 < len(text) < 60 else f"a value of type {type(value).__name__}"
+
+
+def _say(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # its message fails, too
+        return f"{type(error).__name__}."
 
 
 def _difference(answer: Any, expected: Any, case: tuple, tolerance: float) -> str:
