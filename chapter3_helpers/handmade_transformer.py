@@ -5,118 +5,78 @@ Nothing here is trained. Every token is a row of eight columns::
     column   0  1  2  3  4     5     6     7
     holds    position, one-hot is a  is b  scratch
 
-Source: the essay on a transformer made by hand. Taught in ``10_handmade_transformer``.
+Taught in ``10_handmade_transformer``. Source: the essay on a transformer made by hand.
 """
 
-import operator
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 
-from chapter3_helpers._checks.numbers import check_choice, check_number, check_size
+from chapter3_helpers._checks.arrays import check_past, check_text, check_token_ids, check_weights
+from chapter3_helpers._checks.numbers import check_choice, check_instance, check_number, check_size
 
 ALPHABET = "ab"  # the id of a token is its place here
 LARGE = 1024.0
 HIDDEN = -1e10  # what the mask adds to the score of a later token
 LARGEST_WEIGHT = 1e6  # no product of weights up to here can overflow
+Arrays = Mapping[str, np.ndarray]  # by name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HandmadeTransformer:
     """The weights of one attention layer between a token embedding and its transpose.
 
-    An instance never changes: its arrays are read-only copies, and ``with_weight`` makes a new
-    model. T positions of any width d will do; the vocabulary is always ``ALPHABET``.
-
-    Args:
-        token_embedding: one row a token, (2, d); transposed, it also makes the logits.
-        position_embedding: one row a position, (context_length, d).
-        W_query, W_key, W_value: (d, d) each; side by side they are GPT-2's ``c_attn``.
-        c_proj, c_proj_bias: the projection back into the residual stream, (d, d) and (d,).
-
-    Raises:
-        TypeError, ValueError: arrays that hold no numbers, shapes that do not fit, or weights that
-            are not finite numbers up to 1e6.
+    They never change: the arrays are read-only copies, and ``with_weight`` makes a new model. What
+    does not fit together, or is not an array of numbers up to 1e6, is refused.
 
     >>> MODEL
     HandmadeTransformer(320 weights, 26 of them not zero)
-
-    Taught in ``10_handmade_transformer``.
     """
 
-    token_embedding: np.ndarray
-    position_embedding: np.ndarray
-    W_query: np.ndarray
+    token_embedding: np.ndarray  # (2, d); transposed, it also makes the logits
+    position_embedding: np.ndarray  # (context_length, d)
+    W_query: np.ndarray  # (d, d), as the next two; side by side they are GPT-2's c_attn
     W_key: np.ndarray
     W_value: np.ndarray
-    c_proj: np.ndarray
-    c_proj_bias: np.ndarray
+    c_proj: np.ndarray  # (d, d), back into the residual stream
+    c_proj_bias: np.ndarray  # (d,)
 
     def __post_init__(self):
         d = np.shape(self.token_embedding)[-1:]
-        expected = dict.fromkeys(("W_query", "W_key", "W_value", "c_proj"), (*d, *d))
-        expected |= {"token_embedding": (len(ALPHABET), *d), "c_proj_bias": d}
-        expected["position_embedding"] = (*np.shape(self.position_embedding)[:1], *d)
+        shapes = {"token_embedding": (len(ALPHABET), *d), "c_proj_bias": d}
+        shapes["position_embedding"] = (*np.shape(self.position_embedding)[:1], *d)
         for name, weights in self.weights().items():
-            try:
-                weights = np.array(weights, dtype=np.float64, subok=True)
-            except (TypeError, ValueError) as error:
-                raise TypeError(f"{name} must be an array of numbers, got {weights!r}") from error
-            if weights.shape != expected[name] or weights.size == 0:
-                raise ValueError(f"{name} must have shape {expected[name]}, got {weights.shape}")
-            if not (np.abs(weights) <= LARGEST_WEIGHT).all():
-                worst = weights.flat[np.argmin(np.abs(weights) <= LARGEST_WEIGHT)]
-                raise ValueError(
-                    f"{name} must hold numbers from {-LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}, "
-                    f"got {worst}"
-                )
-            weights.setflags(write=False)
+            weights = check_weights(name, weights, shapes.get(name, (*d, *d)), LARGEST_WEIGHT)
             object.__setattr__(self, name, weights)
 
-    def __reduce__(self) -> tuple:
-        return type(self), tuple(self.weights().values())  # a copy is read-only, too
-
     def __repr__(self) -> str:
-        sizes = [weights.size for weights in self.weights().values()]
-        used = [np.count_nonzero(weights) for weights in self.weights().values()]
-        return f"HandmadeTransformer({sum(sizes)} weights, {sum(used)} of them not zero)"
+        every = np.concatenate([array.ravel() for array in self.weights().values()])
+        used = np.count_nonzero(every)
+        return f"HandmadeTransformer({every.size} weights, {used} of them not zero)"
 
     @property
     def context_length(self) -> int:
         """The most tokens that it reads at once."""
         return len(self.position_embedding)
 
-    def weights(self) -> dict[str, np.ndarray]:
+    def weights(self) -> Arrays:
         """Return every weight array by its name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def with_weight(
-        self, name: str, index: int | Sequence[int], value: float
-    ) -> "HandmadeTransformer":
-        """Return a copy of the model in which one weight differs.
-
-        Args:
-            name: which array, ``"W_query"`` say.
-            index: row and column in it; for ``c_proj_bias`` the column alone.
-            value: the new weight.
-
-        Raises:
-            TypeError, ValueError: no such array, no such place in it, or no number up to 1e6.
+    def with_weight(self, name: str, index: int | Sequence[int], value: float) -> Self:
+        """Return a copy in which one weight differs: which array, where in it, and the new weight.
 
         >>> complete("aab", 8, MODEL.with_weight("W_query", (4, 3), 0.0))
         'aabababa'
         """
-        check_choice("name", name, list(self.weights()))
-        check_number("value", value)
-        weights = self.weights()[name].copy()
+        weights = self.weights()[check_choice("name", name, list(self.weights()))].copy()
         place = tuple(np.atleast_1d(index).tolist())
-        if len(place) != weights.ndim or not all(
-            isinstance(number, int) and 0 <= number < size
-            for number, size in zip(place, weights.shape, strict=True)
-        ):
+        if {*map(type, place)} != {int} or place not in np.ndindex(weights.shape):
             raise ValueError(f"index must be a place in {name} {weights.shape}, got {index!r}")
-        weights[place] = value
+        weights[place] = check_number("value", value)
         return replace(self, **{name: weights})
 
 
@@ -144,59 +104,45 @@ MODEL = handmade_model()
 def tokenize(text: str) -> list[int]:
     """Turn a text of a and b into token ids.
 
-    Raises:
-        TypeError, ValueError: ``text`` is no string, is empty, or holds another character.
-
     >>> tokenize("aab")
     [0, 0, 1]
     """
-    return _tokenize("text", text)
+    return [ALPHABET.index(character) for character in check_text("text", text, ALPHABET)]
 
 
 def untokenize(ids: Sequence[int]) -> str:
     """Turn token ids back into text.
 
-    Raises:
-        TypeError, ValueError: ``ids`` is no sequence of integers, or one of them is no token's.
-
     >>> untokenize([0, 0, 1])
     'aab'
     """
-    return "".join(ALPHABET[token] for token in _check_ids(ids))
+    return "".join(ALPHABET[token] for token in check_token_ids(ids, ALPHABET))
 
 
 def forward(
-    ids: Sequence[int],
-    model: HandmadeTransformer = MODEL,
-    past: Mapping[str, np.ndarray] | None = None,
-) -> dict[str, np.ndarray]:
+    ids: Sequence[int], model: HandmadeTransformer = MODEL, past: Arrays | None = None
+) -> Arrays:
     """Run the model, and keep every intermediate result.
 
     Args:
         ids: n token ids.
-        model: the weights.
-        past: a cache: ``keys`` and ``values`` of tokens that came before, (t, d) each; what an
-            earlier call returned will do.
+        past: a cache: ``keys`` and ``values`` of the t tokens before, (t, d) each. What an earlier
+            call returned will do.
 
     Returns:
         With T = t + n: embedding, queries, update, context and output (n, d); keys and values
         (T, d); scores before the mask and weights (n, T); logits (n, 2).
 
     Raises:
-        TypeError, ValueError: no ids, ids that are no tokens, or more than ``context_length``.
+        TypeError, ValueError: no ids, ids that are not tokens, or more than ``context_length``.
 
     >>> forward(tokenize("aabaa"))["logits"][-1].tolist()  # for a, for b
     [1.0, 1024.0]
     """
-    _check_model(model)
-    ids, d = _check_ids(ids), model.token_embedding.shape[1]
-    start = 0 if past is None else _past_length(past, d)
+    length, d = check_instance("model", model, HandmadeTransformer).position_embedding.shape
+    start = check_past(past, d, length)
+    ids = check_token_ids(ids, ALPHABET, most=length - start)
     n, T = len(ids), start + len(ids)
-    room = model.context_length - start
-    if room < 1:
-        raise ValueError(f"past must hold fewer than {model.context_length} tokens, got {start}")
-    if not 0 < n <= room:
-        raise ValueError(f"ids must hold 1 to {room} tokens, got {n}")
     embedding = model.token_embedding[ids] + model.position_embedding[start:T]  # (n, d)
     queries = embedding @ model.W_query  # (n, d)
     keys, values = embedding @ model.W_key, embedding @ model.W_value  # (n, d)
@@ -238,91 +184,97 @@ def predict_next(text: str, model: HandmadeTransformer = MODEL) -> str:
 
     Only the last ``context_length`` characters are read.
 
-    Raises:
-        TypeError, ValueError: ``text`` is no string, is empty, or holds another character.
-
     >>> predict_next("aabaa")
     'b'
     """
-    _check_model(model)
-    ids = _tokenize("text", text)[-model.context_length :]
-    return ALPHABET[int(forward(ids, model)["logits"][-1].argmax())]
+    length = check_instance("model", model, HandmadeTransformer).context_length
+    return ALPHABET[int(forward(tokenize(text)[-length:], model)["logits"][-1].argmax())]
 
 
 def complete(prompt: str, max_new_tokens: int = 10, model: HandmadeTransformer = MODEL) -> str:
     """Return what the model writes after a prompt, one most likely character after another.
 
-    Raises:
-        TypeError, ValueError: as ``predict_next``, or ``max_new_tokens`` is below 0.
-
     >>> complete("a", 10)
     'baabaabaab'
     """
-    check_size("max_new_tokens", max_new_tokens, minimum=0)
-    _check_model(model)
-    text = untokenize(_tokenize("prompt", prompt))
-    for _ in range(max_new_tokens):
+    text = check_text("prompt", prompt, ALPHABET)
+    for _ in range(check_size("max_new_tokens", max_new_tokens, minimum=0)):
         text += predict_next(text, model)
     return text[len(prompt) :]
 
 
 def accuracy(text: str, model: HandmadeTransformer = MODEL) -> tuple[int, int]:
-    """Predict the characters of a text, each from those before it.
+    """Predict the characters of a text, each from those before it; return (right, predicted).
 
     The first two are given, since the pattern can't be known before them, and the last one is
     left out, as in the published count.
 
-    Returns:
-        How many were right, and of how many.
-
-    Raises:
-        TypeError, ValueError: as ``predict_next``, or ``text`` holds fewer than 4 characters.
-
     >>> accuracy("aab" * 10)
     (27, 27)
     """
-    if len(_tokenize("text", text)) < 4:
+    if len(check_text("text", text, ALPHABET)) < 4:
         raise ValueError(f"text must hold at least 4 characters, got {text!r}")
     places = range(2, len(text) - 1)
     return sum(predict_next(text[:i], model) == text[i] for i in places), len(places)
 
 
-def _tokenize(name: str, text: str) -> list[int]:
-    """Tokenize, and call the text by its own name where something is wrong with it."""
-    if not isinstance(text, str):
-        raise TypeError(f"{name} must be a string, got {type(text).__name__}")
-    for character in text:
-        if character not in ALPHABET:
-            raise ValueError(f"{name} must hold only a and b, got {character!r} in {text!r}")
-    if not text:
-        raise ValueError(f"{name} must hold at least one character, got ''")
-    return [ALPHABET.index(character) for character in text]
+def watch_operations(arrays: Arrays) -> tuple[Arrays, Counter[str]]:
+    """Return views of arrays, and a count of all that is computed from them, by kind of operation.
+
+    A matrix product (n, k) @ (k, m) counts 2 n k m: as many multiplications as additions. Folding
+    k numbers into one, by sum or maximum, counts k - 1; anything else one for each result. What
+    NumPy hands to compiled libraries (``np.linalg``, ``np.fft``) is not seen.
+
+    >>> watched, counts = watch_operations({"x": np.ones((2, 3))})
+    >>> y = (watched["x"] @ np.ones((3, 5))).sum()
+    >>> dict(counts)
+    {'matmul': 60, 'add': 9}
+    """
+    counts: Counter[str] = Counter()
+
+    class Watched(np.ndarray):
+        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+            inputs = tuple(np.asarray(value) for value in inputs)
+            if "out" in kwargs:
+                kwargs["out"] = tuple(np.asarray(value) for value in kwargs["out"])
+            result = np.asarray(getattr(ufunc, method)(*inputs, **kwargs))
+            if ufunc.signature:  # matmul and its kin
+                counts[ufunc.__name__] += 2 * inputs[0].shape[-1] * result.size
+            elif method == "reduce":
+                counts[ufunc.__name__] += inputs[0].size - result.size
+            else:
+                counts[ufunc.__name__] += result.size
+            return result.view(Watched)
+
+        def __array_function__(self, function, types, args, kwargs):
+            if function in (np.dot, np.einsum):  # sums of products that are no ufuncs
+                plain = [a if isinstance(a, str) else np.asarray(a) for a in args]
+                ones = [a if isinstance(a, str) else np.ones_like(a) for a in plain]
+                result = np.asarray(function(*plain, **kwargs))
+                products = int(np.sum(function(*ones)))
+                factors = sum(not isinstance(a, str) for a in plain)
+                counts[function.__name__] += products * (factors - 1 + (products > result.size))
+            else:
+                result = super().__array_function__(function, types, args, kwargs)
+            return result.view(Watched) if isinstance(result, np.ndarray) else result
+
+        def dot(self, other):
+            return np.dot(self, other)
+
+    return {name: np.asarray(array).view(Watched) for name, array in arrays.items()}, counts
 
 
-def _check_ids(ids: Sequence[int]) -> list[int]:
-    """Refuse what is no sequence of token ids; NumPy's integers will do."""
-    try:
-        checked = [operator.index(token) for token in ids]
-    except TypeError as error:
-        raise TypeError(f"ids must be a sequence of integers, got {ids!r}") from error
-    for token in checked:
-        if not 0 <= token < len(ALPHABET):
-            raise ValueError(f"ids must be 0 (a) or 1 (b), got {token}")
-    return checked
+def count_operations(
+    ids: Sequence[int], model: HandmadeTransformer = MODEL, past: Arrays | None = None
+) -> dict[str, int]:
+    """Count the floating-point operations of ``forward``, by kind, while it runs.
 
-
-def _check_model(model: HandmadeTransformer) -> None:
-    if not isinstance(model, HandmadeTransformer):
-        raise TypeError(f"model must be a HandmadeTransformer, got {type(model).__name__}")
-
-
-def _past_length(past: Mapping[str, np.ndarray], d: int) -> int:
-    """Return how many tokens a cache holds; refuse one without keys and values of width d."""
-    if not isinstance(past, Mapping) or not {"keys", "values"} <= past.keys():
-        raise TypeError(f"past must be a mapping with keys and values, got {past!r}")
-    shapes = np.shape(past["keys"]), np.shape(past["values"])
-    if shapes[0] != shapes[1] or len(shapes[0]) != 2 or shapes[0][1] != d:
-        raise ValueError(
-            f"past must hold keys and values of shape (t, {d}), got {shapes[0]} and {shapes[1]}"
-        )
-    return shapes[0][0]
+    >>> count_operations([0])["exp"]  # one token: a softmax over one score
+    1
+    """
+    check_instance("model", model, HandmadeTransformer)
+    watched, counts = watch_operations(model.weights())
+    model = replace(model, **watched)
+    counts.clear()  # the checks of the new model are not part of the count
+    forward(ids, model, past)
+    return dict(counts)

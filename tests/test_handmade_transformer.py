@@ -1,10 +1,8 @@
 """The transformer made by hand: golden values, a torch oracle, and every single weight."""
 
 import itertools
-import pickle
 import subprocess
 import sys
-from copy import deepcopy
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -16,12 +14,13 @@ from chapter3_helpers.handmade_transformer import (
     HandmadeTransformer,
     accuracy,
     complete,
+    count_operations,
     forward,
     predict_next,
     tokenize,
     untokenize,
+    watch_operations,
 )
-from chapter3_helpers.operation_count import count_operations, watch_operations
 from tests.golden import golden
 
 TEXTS = ["".join(letters) for n in range(1, 6) for letters in itertools.product("ab", repeat=n)]
@@ -97,13 +96,8 @@ def matches_golden(model):
     )
 
 
-@pytest.mark.parametrize(("prompt", "expected"), golden()["handmade_completions"]["values"].items())
-def test_completions_are_the_published_ones(prompt, expected):
-    assert complete(prompt, 10) == expected
-
-
-def test_accuracy_is_the_published_one():
-    assert list(accuracy("aab" * 10)) == golden()["handmade_accuracy"]["values"]
+def test_completions_accuracy_logits_and_weights_are_the_published_ones():
+    assert matches_golden(MODEL)
 
 
 def test_accuracy_counts_what_is_wrong():
@@ -111,12 +105,6 @@ def test_accuracy_counts_what_is_wrong():
     assert accuracy("ab" * 3 + "a") == (2, 4)
     assert accuracy("aabb") == (1, 1)  # the last b, which it would miss, is never asked for
     assert accuracy("aabbb") == (1, 2)
-
-
-def test_logits_and_weights_are_the_published_ones():
-    run = forward(tokenize("aabaa"))
-    assert np.array_equal(run["logits"], golden()["handmade_logits"]["values"])
-    np.testing.assert_allclose(run["weights"], golden()["handmade_weights"]["values"], atol=1e-12)
 
 
 def test_every_one_of_the_320_weights_is_as_the_essay_says():
@@ -175,14 +163,13 @@ def test_no_position_sees_the_future():
     assert np.all(before["weights"][np.triu_indices(5, k=1)] == 0)
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_the_model_says_what_the_rule_says(text):
-    assert predict_next(text) == rule(text)
+def test_the_model_says_what_the_rule_says():
+    assert [predict_next(text) for text in TEXTS] == [rule(text) for text in TEXTS]
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_from_any_context_the_very_first_token_is_back_in_the_pattern(text):
-    assert complete(text, 9) in {"aabaabaab", "abaabaaba", "baabaabaa"}
+def test_from_any_context_the_very_first_token_is_back_in_the_pattern():
+    for text in TEXTS:
+        assert complete(text, 9) in {"aabaabaab", "abaabaaba", "baabaabaa"}, text
 
 
 def test_only_the_last_five_tokens_are_read():
@@ -255,6 +242,33 @@ def test_watching_changes_no_result():
     assert counts == {"add": 6, "matmul": 24}
 
 
+A, B = np.arange(10.0).reshape(2, 5), np.arange(35.0).reshape(5, 7)
+
+
+@pytest.mark.parametrize(
+    ("compute", "counted"),
+    [
+        (lambda a, b: a @ b, {"matmul": 2 * 2 * 5 * 7}),
+        (lambda a, b: np.dot(a, b), {"dot": 2 * 2 * 5 * 7}),
+        (lambda a, b: a.dot(b), {"dot": 2 * 2 * 5 * 7}),
+        (lambda a, b: np.dot(a[0], a[1]), {"dot": 2 * 5}),
+        (lambda a, b: np.dot(a, 3.0), {"dot": 10}),
+        (lambda a, b: np.einsum("ij, jk -> ik", a, b), {"einsum": 2 * 2 * 5 * 7}),
+        (lambda a, b: np.einsum("...j,jk", a, b), {"einsum": 2 * 2 * 5 * 7}),
+        (lambda a, b: np.einsum("ij,ik->ijk", a, a), {"einsum": 2 * 5 * 5}),  # nothing is added up
+        (lambda a, b: np.einsum("ij,jk,ik->", a, b, a @ b), {"einsum": 3 * 70, "matmul": 140}),
+        (lambda a, b: np.einsum("ij->ji", a), {"einsum": 0}),
+        (lambda a, b: np.exp(np.concatenate([a, a])), {"exp": 20}),
+        (lambda a, b: np.where(A > 3, a, 0.0) * 2.0, {"multiply": 10}),
+        (lambda a, b: np.einsum("ij->i", a).sum(), {"einsum": 10, "add": 1}),
+    ],
+)
+def test_operations_are_counted_however_they_are_written(compute, counted):
+    watched, counts = watch_operations({"a": A, "b": B})
+    assert np.array_equal(np.asarray(compute(watched["a"], watched["b"])), compute(A, B))
+    assert counts == counted
+
+
 def test_a_model_never_changes():
     with pytest.raises(FrozenInstanceError):
         MODEL.W_query = np.zeros((8, 8))
@@ -265,10 +279,6 @@ def test_a_model_never_changes():
     model = replace(MODEL, W_key=source)
     source[:] = 7
     assert np.array_equal(model.W_key, MODEL.W_key)
-    for twin in (deepcopy(MODEL), pickle.loads(pickle.dumps(MODEL))):
-        for name, weights in twin.weights().items():
-            assert np.array_equal(weights, MODEL.weights()[name])
-            assert not weights.flags.writeable
 
 
 @pytest.mark.parametrize(("name", "place"), [("W_value", (5, 7)), ("c_proj_bias", (5,))])
@@ -298,23 +308,17 @@ def test_ids_and_text_turn_into_each_other():
 BAD_CALLS = [
     (lambda: tokenize(""), ValueError, "text must hold at least one character, got ''"),
     (lambda: tokenize("aXb"), ValueError, "text must hold only a and b, got 'X' in 'aXb'"),
-    (lambda: tokenize("A"), ValueError, "text must hold only a and b, got 'A'"),
     (lambda: tokenize("a\n"), ValueError, r"text must hold only a and b, got '\\n'"),
     (lambda: tokenize(b"ab"), TypeError, "text must be a string, got bytes"),
-    (lambda: predict_next(""), ValueError, "text must hold at least one character"),
     (lambda: predict_next(None), TypeError, "text must be a string, got NoneType"),
-    (lambda: complete(""), ValueError, "prompt must hold at least one character"),
     (lambda: complete("aä"), ValueError, "prompt must hold only a and b, got 'ä'"),
-    (lambda: complete("c" + "a" * 9, 0), ValueError, "prompt must hold only a and b, got 'c'"),
     (lambda: complete("a", -1), ValueError, "max_new_tokens must be at least 0, got -1"),
     (lambda: complete("a", 2.0), TypeError, "max_new_tokens must be an integer, got 2.0"),
     (lambda: complete("a", 2, None), TypeError, "model must be a HandmadeTransformer, got None"),
-    (lambda: complete("a", 0, "x"), TypeError, "model must be a HandmadeTransformer, got str"),
+    (lambda: count_operations([0], "x"), TypeError, "model must be a HandmadeTransformer, got str"),
     (lambda: accuracy("aab"), ValueError, "text must hold at least 4 characters, got 'aab'"),
     (lambda: accuracy("aaaac"), ValueError, "text must hold only a and b, got 'c'"),
-    (lambda: accuracy(""), ValueError, "text must hold at least one character"),
     (lambda: untokenize([0, 2]), ValueError, r"ids must be 0 \(a\) or 1 \(b\), got 2"),
-    (lambda: untokenize([-1]), ValueError, r"ids must be 0 \(a\) or 1 \(b\), got -1"),
     (lambda: untokenize([0.5]), TypeError, "ids must be a sequence of integers"),
     (lambda: untokenize(3), TypeError, "ids must be a sequence of integers, got 3"),
     (lambda: forward("ab"), TypeError, "ids must be a sequence of integers, got 'ab'"),
@@ -359,7 +363,6 @@ BAD_CALLS = [
         "W_value must hold numbers from .* got nan",
     ),
     (lambda: replace(MODEL, W_query="many"), TypeError, "W_query must be an array of numbers"),
-    (lambda: forward([0] * 6), ValueError, "ids must hold 1 to 5 tokens, got 6"),
     (
         lambda: forward([0], past=forward([0] * 5)),
         ValueError,

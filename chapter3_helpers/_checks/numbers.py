@@ -1,4 +1,4 @@
-"""Refuse bad sizes, numbers, flags and choices, without needing torch.
+"""Refuse bad sizes, numbers, flags, choices and classes, without needing torch.
 
 Every check returns what it let through. Sizes and numbers come back as Python's own, since
 NumPy's, which are as welcome, overflow without a word and are refused by some functions of torch:
@@ -8,6 +8,9 @@ NumPy's, which are as welcome, overflow without a word and are refused by some f
 import math
 from collections.abc import Sequence
 from numbers import Integral, Real
+from typing import TypeVar
+
+Kind = TypeVar("Kind")
 
 
 def check_size(name: str, value: int, minimum: int = 1) -> int:
@@ -64,6 +67,13 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
     """Refuse a value that is not one of ``choices``."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+    return value
+
+
+def check_instance(name: str, value: Kind, kind: type[Kind]) -> Kind:
+    """Refuse anything but an instance of a class."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
     return value
 
 
