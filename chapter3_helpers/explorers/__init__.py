@@ -3,13 +3,15 @@
 ==================  ==================================================================
 file                what it holds
 ==================  ==================================================================
-``panels``          what can be shown (matrices, heads, bars, curves), as HTML and SVG
+``controls``        what can be moved: sliders, lists, switches, a line of text
+``panels``          what can be shown: matrices, heads, bars, facts, as HTML tables
+``drawings``        more of it: curves and arrows, as SVG
 ``style``           colours and CSS
-``widget``          ``Explorer``: controls on top, panels below; the only ipywidgets here
+``widget``          ``Explorer``: controls on top, panels below
 ``inputs``          the sentence, the seed and the picked row that many start from
 ``attention``       ``attention_explorer``: every mechanism of the chapter, side by side
 ``mask_constants``  a second explorer of ``09_transformer_block``
-the other files     one focused explorer a notebook, in the file of that notebook's topic
+the other files     one focused explorer per notebook, in the file of that notebook's topic
 ==================  ==================================================================
 
 Every explorer is a function of that name plus ``_explorer``, and is imported from here. What it

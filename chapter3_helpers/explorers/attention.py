@@ -12,6 +12,7 @@ from torch import nn
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.dropout import dropout_mask
+from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps, Switch
 from chapter3_helpers.explorers.inputs import (
     SENTENCE,
     divisors,
@@ -21,14 +22,7 @@ from chapter3_helpers.explorers.inputs import (
     sentence_code,
 )
 from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix, Panel
-from chapter3_helpers.explorers.widget import (
-    Pick,
-    Settings,
-    Slider,
-    Steps,
-    Switch,
-    explorer_function,
-)
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.fused_multihead import (
     FusedMultiHeadAttention,
     MultiHeadAttention,

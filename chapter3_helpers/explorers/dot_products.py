@@ -4,8 +4,10 @@ import math
 
 import torch
 
-from chapter3_helpers.explorers.panels import Arrows, Curves, Facts, Note, Panel
-from chapter3_helpers.explorers.widget import Settings, Slider, explorer_function
+from chapter3_helpers.explorers.controls import Settings, Slider
+from chapter3_helpers.explorers.drawings import Arrows, Curves
+from chapter3_helpers.explorers.panels import Facts, Note, Panel
+from chapter3_helpers.explorers.widget import explorer_function
 
 CONTROLS = (
     Slider("angle", "angle in degrees", 60, "How far b is turned away from a", low=0, high=180),

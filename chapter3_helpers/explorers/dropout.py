@@ -3,9 +3,10 @@
 import torch
 
 from chapter3_helpers.dropout import cpu_dropout_generator, dropout_mask
+from chapter3_helpers.explorers.controls import Settings, Slider, Switch
 from chapter3_helpers.explorers.inputs import seeded
 from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Settings, Slider, Switch, explorer_function
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.trainable_qkv import SelfAttention_v2

@@ -2,9 +2,10 @@
 
 import torch
 
+from chapter3_helpers.explorers.controls import Settings, Slider, Steps, Switch
 from chapter3_helpers.explorers.inputs import divisors, seeded
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Settings, Slider, Steps, Switch, explorer_function
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import TOKENS, example_inputs

@@ -5,9 +5,11 @@ from typing import Any
 
 import torch
 
+from chapter3_helpers.explorers.controls import Settings, Steps, Words
+from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import MOST_TOKENS, divisors, read_tokens, seeded
-from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Settings, Steps, Words, explorer_function
+from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import embed_text

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from chapter3_helpers.explorers.controls import Pick, Settings, Steps, Words
 from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Pick, Settings, Steps, Words, explorer_function
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.handmade_transformer import (
     ALPHABET,
     MODEL,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import torch
 
-from chapter3_helpers.explorers.widget import Settings, Steps, Words
+from chapter3_helpers.explorers.controls import Settings, Steps, Words
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
 EXAMPLE_TEXT = " ".join(TOKENS)

@@ -4,9 +4,10 @@ from typing import Any
 
 import torch
 
+from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps
 from chapter3_helpers.explorers.inputs import SENTENCE, read_sentence, seeded, sentence_code
 from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Pick, Settings, Slider, Steps, explorer_function
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.trainable_qkv import SelfAttention_v2

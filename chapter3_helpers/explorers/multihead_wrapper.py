@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
+from chapter3_helpers.explorers.controls import Settings, Slider
 from chapter3_helpers.explorers.inputs import (
     SENTENCE,
     read_sentence,
@@ -13,7 +14,7 @@ from chapter3_helpers.explorers.inputs import (
     sentence_code,
 )
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Settings, Slider, explorer_function
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.fused_multihead import count_parameters
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper

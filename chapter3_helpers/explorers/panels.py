@@ -1,4 +1,4 @@
-"""What an explorer can show, as HTML tables and SVG drawings.
+"""What an explorer can show, as HTML tables; ``drawings`` has more, as SVG.
 
 Tables were chosen over pictures by measuring: a key press reaches the screen several times sooner
 than with an image, since nothing has to be rendered, encoded and decoded. They also stay sharp at
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
-from chapter3_helpers._figures.colours import KEY_LABEL, LINE_COLOURS, QUERY_LABEL
+from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL
 from chapter3_helpers.explorers.style import colour_classes
 
 
@@ -173,150 +173,9 @@ class Note(Panel):
         return f'<p class="c3n">{escape(self.text)}</p>'
 
 
-@dataclass(frozen=True)
-class Curves(Panel):
-    """Curves over a common x, with a mark at the current place.
-
-    Args:
-        title, xlabel, ylabel: the words.
-        x: array (points,).
-        lines: label -> array (points,).
-        mark: the x that the sliders stand at.
-        log: logarithmic axes, a subset of ``"xy"``.
-    """
-
-    title: str
-    xlabel: str
-    ylabel: str
-    x: Any
-    lines: Mapping[str, Any]
-    mark: float | None = None
-    log: str = ""
-
-    def html(self) -> str:
-        width, height, left, bottom, top = 420, 240, 58, 40, 12
-        x = to_array(self.x).astype(float)
-        lines = {label: to_array(line).astype(float) for label, line in self.lines.items()}
-        to_x, x_ticks = _axis(x, left, width - 22, "x" in self.log)
-        every = np.concatenate(list(lines.values()))
-        to_y, y_ticks = _axis(every, height - bottom, top, "y" in self.log)
-        parts = [
-            *(
-                f'<text x="{to_x(tick):.1f}" y="{height - bottom + 16}" text-anchor="middle">'
-                f"{tick:g}</text>"
-                for tick in x_ticks
-            ),
-            *(
-                f'<text x="{left - 6}" y="{to_y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>'
-                f'<line class="grid" x1="{left}" x2="{width - 22}" y1="{to_y(tick):.1f}" '
-                f'y2="{to_y(tick):.1f}"/>'
-                for tick in y_ticks
-            ),
-            f'<text x="{(left + width) / 2}" y="{height - 6}" text-anchor="middle">'
-            f"{escape(self.xlabel)}</text>",
-            f'<text transform="translate(12 {(height - bottom) / 2}) rotate(-90)" '
-            f'text-anchor="middle">{escape(self.ylabel)}</text>',
-        ]
-        if self.mark is not None:
-            at = to_x(self.mark)
-            parts.append(f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="200"/>')
-        for colour, (label, line) in zip(_colours(len(lines)), lines.items(), strict=True):
-            points = " ".join(
-                f"{to_x(a):.1f},{to_y(b):.1f}"
-                for a, b in zip(x, line, strict=True)
-                if math.isfinite(b)
-            )
-            parts.append(
-                f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2">'
-                f"<title>{escape(label)}</title></polyline>"
-            )
-        legend = "".join(
-            f'<span><i style="background:{colour}"></i>{escape(label)}</span>'
-            for colour, label in zip(_colours(len(lines)), lines, strict=True)
-        )
-        return _svg(self.title, width, height, "".join(parts), f'<p class="c3l">{legend}</p>')
-
-
-@dataclass(frozen=True)
-class Arrows(Panel):
-    """Vectors in the plane, drawn from the origin.
-
-    Args:
-        title: what the vectors are.
-        vectors: label -> (x, y).
-        reach: how far the plane goes in every direction.
-    """
-
-    title: str
-    vectors: Mapping[str, tuple[float, float]]
-    reach: float = 2.0
-
-    def html(self) -> str:
-        size = 280
-        scale = size / 2 / self.reach
-        parts = [
-            f'<line class="grid" x1="0" x2="{size}" y1="{size / 2}" y2="{size / 2}"/>',
-            f'<line class="grid" y1="0" y2="{size}" x1="{size / 2}" x2="{size / 2}"/>',
-        ]
-        colours = _colours(len(self.vectors))
-        for colour, (label, (x, y)) in zip(colours, self.vectors.items(), strict=True):
-            end_x, end_y = size / 2 + x * scale, size / 2 - y * scale
-            parts.append(
-                f'<line x1="{size / 2}" y1="{size / 2}" x2="{end_x:.1f}" y2="{end_y:.1f}" '
-                f'stroke="{colour}" stroke-width="3"/>'
-                f'<circle cx="{end_x:.1f}" cy="{end_y:.1f}" r="5" fill="{colour}"/>'
-                f'<text x="{end_x + 8:.1f}" y="{end_y - 6:.1f}">{escape(label)}</text>'
-            )
-        return _svg(self.title, size, size, "".join(parts))
-
-
 def escape(text: str) -> str:
     """Make a text safe inside HTML, in attributes too."""
     return html.escape(str(text), quote=True)
-
-
-def _axis(values: np.ndarray, start: float, end: float, log: bool) -> tuple[Any, list[float]]:
-    """Return a function from numbers to pixels, and where ticks belong."""
-    finite = values[np.isfinite(values)]
-    finite = finite[finite > 0] if log else finite
-    if finite.size:
-        low, high = float(finite.min()), float(finite.max())
-    else:
-        low, high = (1.0, 10.0) if log else (0.0, 1.0)
-    if not log:
-        low = min(low, 0.0)
-    if low == high:
-        high = low * 2 if log else low + 1.0
-    if log:
-        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-        step = max(1, (last - first) // 5)
-        ticks = [10.0**power for power in range(first, last + 1, step)]
-        ticks = [tick for tick in ticks if low <= tick <= high] or [low, high]
-
-        def place(value: float) -> float:
-            share = math.log(max(value, low) / low) / math.log(high / low)
-            return start + min(share, 1.0) * (end - start)
-    else:
-        size = 10 ** math.floor(math.log10((high - low) / 4))
-        size = next(size * k for k in (1, 2, 5, 10) if (high - low) / (size * k) <= 5)
-        ticks = [size * k for k in range(math.ceil(low / size), math.floor(high / size + 1e-9) + 1)]
-
-        def place(value: float) -> float:
-            return start + (value - low) / (high - low) * (end - start)
-
-    return place, ticks
-
-
-def _colours(count: int) -> list[str]:
-    return [LINE_COLOURS[i % len(LINE_COLOURS)] for i in range(count)]
-
-
-def _svg(title: str, width: int, height: int, inside: str, after: str = "") -> str:
-    return (
-        f'<figure class="c3v"><figcaption>{escape(title)}</figcaption>'
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" '
-        f'aria-label="{escape(title)}">{inside}</svg>{after}</figure>'
-    )
 
 
 def render(panels: Sequence[Panel]) -> str:

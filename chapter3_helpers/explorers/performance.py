@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from chapter3_helpers.explorers.controls import Pick, Settings, Steps
+from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import divisors
-from chapter3_helpers.explorers.panels import Bars, Curves, Facts, Note, Panel
-from chapter3_helpers.explorers.widget import Pick, Settings, Steps, explorer_function
+from chapter3_helpers.explorers.panels import Bars, Facts, Note, Panel
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.performance import (
     VARIANTS,
     Sizes,

@@ -5,17 +5,11 @@ from typing import Any
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
+from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps, Switch, Words
+from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import read_tokens, seeded, swap_pickers
-from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import (
-    Pick,
-    Settings,
-    Slider,
-    Steps,
-    Switch,
-    Words,
-    explorer_function,
-)
+from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores
 from chapter3_helpers.positions import (
     LearnedPositions,

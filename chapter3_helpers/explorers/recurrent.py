@@ -8,16 +8,10 @@ from typing import Any
 
 import torch
 
+from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps, Words
 from chapter3_helpers.explorers.inputs import seeded
 from chapter3_helpers.explorers.panels import Bars, Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import (
-    Pick,
-    Settings,
-    Slider,
-    Steps,
-    Words,
-    explorer_function,
-)
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.recurrent import EncoderDecoder
 from chapter3_helpers.training.toy_language import ALPHABET, tokenize
 

@@ -4,9 +4,11 @@ from functools import lru_cache
 
 import torch
 
+from chapter3_helpers.explorers.controls import Settings, Slider, Steps
+from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import seeded
-from chapter3_helpers.explorers.panels import Curves, Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Settings, Slider, Steps, explorer_function
+from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS
 from chapter3_helpers.softmax import softmax
 

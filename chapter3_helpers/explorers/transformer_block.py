@@ -6,9 +6,11 @@ import torch
 from torch import nn
 
 from chapter3_helpers.copy_weights import copy_weights
+from chapter3_helpers.explorers.controls import Settings, Slider, Switch, Words
+from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import read_tokens, seeded, swap_pickers
-from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import Settings, Slider, Switch, Words, explorer_function
+from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.transformer_block import MinimalLanguageModel
 

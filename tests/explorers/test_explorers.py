@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from ipywidgets.widgets import widget as widget_registry
 
 from chapter3_helpers import explorers
+from chapter3_helpers.explorers.controls import Pick, Slider, Steps, Switch, Words
 from chapter3_helpers.explorers.panels import render
-from chapter3_helpers.explorers.widget import Explorer, Pick, Slider, Steps, Switch, Words
+from chapter3_helpers.explorers.widget import Explorer
 from tests.explorers import run
 
 TOPICS = [name.removesuffix("_explorer") for name in explorers.__all__]

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.grouped_query import (
     CONTROLS,
     GENERATED,
@@ -11,7 +12,7 @@ from chapter3_helpers.explorers.grouped_query import (
     grouped_query_panels,
     grouped_query_state,
 )
-from chapter3_helpers.explorers.panels import Curves, Note
+from chapter3_helpers.explorers.panels import Note
 from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.sentence import embed_text
 

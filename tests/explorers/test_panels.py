@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from chapter3_helpers.explorers.panels import Arrows, Bars, Curves, Matrix
+from chapter3_helpers.explorers.drawings import Arrows, Curves
+from chapter3_helpers.explorers.panels import Bars, Matrix
 
 NAN = float("nan")
 

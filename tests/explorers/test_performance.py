@@ -2,7 +2,8 @@
 
 import pytest
 
-from chapter3_helpers.explorers.panels import Bars, Curves, Note
+from chapter3_helpers.explorers.drawings import Curves
+from chapter3_helpers.explorers.panels import Bars, Note
 from chapter3_helpers.explorers.performance import (
     CONTROLS,
     MACHINES,

@@ -5,7 +5,8 @@ from itertools import product
 import pytest
 import torch
 
-from chapter3_helpers.explorers.panels import Curves, Facts, Heads, Matrix
+from chapter3_helpers.explorers.drawings import Curves
+from chapter3_helpers.explorers.panels import Facts, Heads, Matrix
 from chapter3_helpers.explorers.transformer_block import (
     CONTROLS,
     NOTHING,

@@ -6,8 +6,9 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
+from chapter3_helpers.explorers.controls import Control, Pick, Steps, Switch, Words
 from chapter3_helpers.explorers.panels import render, render_error
-from chapter3_helpers.explorers.widget import Control, Explorer, Pick, Steps, Switch, Words
+from chapter3_helpers.explorers.widget import Explorer
 
 # The text of everything that carries a word or a number, and the classes that carry a colour.
 READ = """root => Array.from(root.querySelectorAll('td, th, caption, h4, p, figcaption, text'))

@@ -7,7 +7,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.widget import Words
+from chapter3_helpers.explorers.controls import Words
 from tests.ui.driver import PageExplorer
 from tests.ui.lab import NOTEBOOKS, choose_theme, errors, open_notebook, run_all
 
@@ -57,8 +57,9 @@ def test_notebook_runs_and_its_explorers_follow(browser, server, path):
 
 
 STUCK = """
+from chapter3_helpers.explorers.controls import Slider
 from chapter3_helpers.explorers.panels import Note
-from chapter3_helpers.explorers.widget import Explorer, Slider
+from chapter3_helpers.explorers.widget import Explorer
 
 def build(enabled):
     return Explorer(
