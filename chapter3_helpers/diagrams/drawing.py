@@ -37,14 +37,16 @@ def draw(diagram: "Diagram") -> Scene:
     spots = {thing: layout.extent(thing.name) for thing in diagram.blocks}
     for thing, spot in spots.items():
         if thing.state == "lit":
-            items.append(highlight(thing, spot.x, spot.y, layout.cell))
+            items.append(highlight(thing, layout.sizes[thing.name], spot.x, spot.y))
     for arrow in diagram.arrows:
         if arrow.weight is not None:
             items += [draw_beam(layout, arrow, source) for source in arrow.sources]
     ways = sorted(layout.routes, key=lambda way: ORDER.index(diagram.state_of(way[0])))
     for arrow, source, route in ways:
         items += draw_arrow(layout, arrow, source, route)
-    items += [paint(thing, spot.x, spot.y, layout.cell) for thing, spot in spots.items()]
+    items += [
+        paint(thing, layout.sizes[thing.name], spot.x, spot.y) for thing, spot in spots.items()
+    ]
     return Scene(layout.width, layout.height, items)
 
 

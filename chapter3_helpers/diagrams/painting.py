@@ -1,267 +1,183 @@
-"""How blocks and planes look: the colours of cells, names and shapes, vectors and tips."""
+"""How blocks look and how much room they take: cells, names, shapes, labels, marks."""
 
-import math
+from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
+from chapter3_helpers._figures.colours import ink
+from chapter3_helpers.diagrams.blocks import Block, Plane
+from chapter3_helpers.diagrams.plane import paint_plane
+from chapter3_helpers.diagrams.scene import Box, Cells, Group, Text, text_width
+from chapter3_helpers.diagrams.shades import HUES, colours_of, written
 
-from chapter3_helpers._figures.colours import (
-    KEY_COLOUR,
-    QUERY_COLOUR,
-    SIGNED_COLOURS,
-    VALUE_COLOUR,
-    WEIGHT_COLOURS,
-    ink,
-    shade,
-)
-from chapter3_helpers.diagrams.blocks import Block, Plane, Thing
-from chapter3_helpers.diagrams.scene import Box, Cells, Group, Line, Point, Text, text_width
-
-NAME_SIZE = 13
-LEVELS = 100  # colours a scale is divided into
+NAME_SIZE, TEXT_SIZE = 13, 12
 MOST_CELLS = 32  # rows or columns; of more, so many are drawn, evenly spaced
-HUES = {"query": QUERY_COLOUR, "key": KEY_COLOUR, "value": VALUE_COLOUR}
-NEGATIVE = "#4a4a4a"  # what is below zero is grey in queries, keys and values
-OWNERS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#0072B2", "#F0E442", "#D55E00", "#999999")
-EMPTY = "#80808033"  # a cell that is not reached yet
+PAD = 5  # around a block, which the ground of a lit one fills
+MOST_LETTERS = 14  # of a label
+LABEL_ROW = 15  # the height of labels above columns
+EMPTY_BOX = (44, 30)  # of a block without values
 
 
-@lru_cache
-def palette(kind: str) -> np.ndarray:
-    """Return the colours of a kind, from its smallest number to its largest, as #rrggbb."""
-    if kind in HUES:
-        scale = (NEGATIVE, "#ffffff", HUES[kind])
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a block is: its body, one cell of it, and how far all of it reaches from the
+    centre of the body."""
+
+    width: float
+    height: float
+    cell: tuple[float, float]
+    left: float
+    right: float
+    up: float
+    down: float
+    labels: float  # of what stands at the left of the body
+
+
+def measure(thing: Block | Plane, cell: int) -> Size:
+    """Return how large a block is, if its cells are so many pixels wide and high, or more."""
+    wide = high = cell
+    labels = above = 0.0
+    if isinstance(thing, Plane):
+        width = height = thing.size
+    elif thing.values is None:
+        width, height = EMPTY_BOX
     else:
-        scale = WEIGHT_COLOURS if kind == "weights" else SIGNED_COLOURS
-    return np.array([shade(level / LEVELS, scale) for level in range(LEVELS + 1)])
-
-
-def is_dark(colour: str) -> bool:
-    """Return whether white text is easier to read on a colour than black."""
-    return len(colour) == 7 and ink(colour) == "#ffffff"
-
-
-def colours_of(block: Block) -> np.ndarray:
-    """Return the colour of every cell."""
-    if block.kind == "tokens":
-        return np.full(block.values.shape, "#80808022")
-    if block.state == "grey":
-        return np.full(block.values.shape, EMPTY)
-    if block.kind == "owner":
-        return np.array(OWNERS)[block.values.astype(int) % len(OWNERS)]
-    shown = np.where(block.hidden, 0.0, block.values)
-    if block.kind != "weights":
-        limit = block.limit or np.abs(shown).max() or 1.0
-        shown = (shown / limit + 1) / 2
-    levels = np.clip(np.rint(shown * LEVELS), 0, LEVELS).astype(int)
-    return np.where(block.hidden, EMPTY, palette(block.kind)[levels])
-
-
-def decimals_of(block: Block, most: int = 4) -> int:
-    """Return 0 for a block of whole numbers, such as counts, and ``most`` for any other."""
-    shown = block.values[~block.hidden]
-    return 0 if (shown == np.round(shown)).all() else most
-
-
-def texts_of(block: Block) -> np.ndarray | None:
-    """Return what stands in the cells, if anything does."""
-    if block.kind == "tokens":
-        return block.values
-    if not block.numbers or block.state == "grey":
-        return None
-    texts = _numbers(block.values, block.hidden, decimals_of(block, 2), "")
-    return np.array(texts, dtype=object)
-
-
-def drawn(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Return which rows and columns are drawn: all of them, or evenly spaced ones."""
-    return tuple(
-        np.unique(np.linspace(0, count - 1, min(count, MOST_CELLS)).round().astype(int))
-        for count in block.values.shape
+        texts = texts_of(thing)
+        if texts:
+            wide = max(wide, 8 + max(text_width(text) for row in texts for text in row))
+            high = max(high, 18)
+        if thing.columns:
+            wide = max(wide, 4 + max(text_width(short(label)) for label in thing.columns))
+            above += LABEL_ROW
+        if thing.rows:
+            high = max(high, 14)
+            labels = 8 + max(text_width(short(label), bold=True) for label in thing.rows)
+        rows, columns = thing.values.shape
+        width, height = wide * len(drawn(columns)), high * len(drawn(rows))
+    lines = captions(thing)
+    half = max([width / 2, *(text_width(*line) / 2 for line in lines)])
+    above += sum(size + 3 for _, size, _ in lines) + 2
+    return Size(
+        width,
+        height,
+        (wide, high),
+        left=max(half, width / 2 + labels) + PAD,
+        right=half + PAD,
+        up=height / 2 + above + PAD,
+        down=height / 2 + PAD,
+        labels=labels,
     )
 
 
-def cell_of(block: Block, cell: int) -> tuple[float, float]:
-    """Return the width and height of a block's cells; texts in them or beside them need room."""
-    wide = high = cell
-    texts = texts_of(block)
-    if texts is not None:
-        wide, high = max(wide, 8 + max(map(text_width, texts.ravel()))), max(high, 18)
-    if block.columns:
-        wide = max(wide, 4 + max(map(text_width, block.columns)))
-    return wide, max(high, 14) if block.rows else high
+@lru_cache
+def drawn(count: int) -> tuple[int, ...]:
+    """Return which of so many rows or columns are drawn: all of them, or evenly spaced ones.
+
+    >>> drawn(4), drawn(768)[:3]
+    ((0, 1, 2, 3), (0, 25, 49))
+    """
+    if count <= MOST_CELLS:
+        return tuple(range(count))
+    return tuple(round(step * (count - 1) / (MOST_CELLS - 1)) for step in range(MOST_CELLS))
 
 
-def body_size(thing: Thing, cell: int) -> tuple[float, float]:
-    """Return width and height of the cells of a block, or of a plane."""
-    if isinstance(thing, Plane):
-        return thing.size, thing.size
-    if thing.values is None:
-        return 44, 30
-    width, height = cell_of(thing, cell)
-    rows, columns = drawn(thing)
-    return width * len(columns), height * len(rows)
-
-
-def captions(thing: Thing) -> list[tuple[str, float, bool]]:
+def captions(thing: Block | Plane) -> list[tuple[str, float, bool]]:
     """Return the lines above a block: text, size, bold."""
     name = thing.name if thing.caption is None else thing.caption
     if not name:
         return []
     lines = [(name, NAME_SIZE, True)]
-    if thing.shape:
-        lines.append((thing.shape, 12, False))
-    return lines
+    return [*lines, (thing.shape, TEXT_SIZE, False)] if thing.shape else lines
 
 
-def row_label_width(thing: Thing) -> float:
-    """Return how much room the labels at the left of a block take."""
-    labels = thing.rows if isinstance(thing, Block) else None
-    return max(map(text_width, labels)) + 8 if labels else 0.0
+def texts_of(block: Block) -> list[list[str]] | None:
+    """Return what stands in the cells, if anything does."""
+    if block.kind == "tokens":
+        return [[short(text) for text in row] for row in written(block)]
+    if block.numbers and block.state != "grey":
+        return written(block, most=2, hide="")
+    return None
 
 
-def highlight(thing: Thing, x: float, y: float, cell: int) -> Box:
+def short(text: str) -> str:
+    """Cut a token that is too long to stand beside cells.
+
+    >>> short("uncharacteristically"), short("journey")
+    ('uncharacteris…', 'journey')
+    """
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
+
+
+def highlight(thing: Block | Plane, size: Size, x: float, y: float) -> Box:
     """Draw the ground on which a lit block stands, its name included."""
-    width, height = body_size(thing, cell)
-    lines = captions(thing)
-    above = height / 2 + sum(size + 3 for _, size, _ in lines) + 6
-    half = max([width / 2, *(text_width(*line) / 2 for line in lines)]) + 4
-    return Box(x - half, y - above, 2 * half, above + height / 2 + 4, "highlight", "lit", 1.5, 6)
+    left, up = size.left - 1, size.up - 1
+    wide, high = left + size.right - 1, up + size.down - 1
+    return Box(x - left, y - up, wide, high, "highlight", "lit", 1.5, 6)
 
 
-def paint(thing: Thing, x: float, y: float, cell: int) -> Group:
+def paint(thing: Block | Plane, size: Size, x: float, y: float) -> Group:
     """Draw a block or a plane around a centre."""
-    width, height = body_size(thing, cell)
-    left, top = x - width / 2, y - height / 2
-    items: list = []
-    lines = captions(thing)
+    left, top = x - size.width / 2, y - size.height / 2
+    base = top - 5
     if isinstance(thing, Plane):
-        items.extend(_paint_plane(thing, left, top))
+        items = paint_plane(thing, left, top)
+    elif thing.values is None:
+        items = [_edge(thing, size, left, top)]
     else:
-        items.extend(_paint_block(thing, left, top, width, height, cell))
-    base = top - 4 - (15 if isinstance(thing, Block) and thing.columns else 0)
-    for text, size, bold in reversed(lines):
+        items = _paint_cells(thing, size, left, top)
+        base -= LABEL_ROW * bool(thing.columns)
+    for text, points, bold in reversed(captions(thing)):
         tone = "ink" if bold and thing.state != "grey" else "soft"
-        items.append(Text(x, base - 1, text, size, "middle", bold, tone))
-        base -= size + 3
+        items.append(Text(x, base, text, points, "middle", bold, tone))
+        base -= points + 3
     return Group(thing.label, items)
 
 
-def _paint_block(block: Block, left, top, width, height, cell) -> list:
+def _edge(block: Block, size: Size, left: float, top: float) -> Box:
     grey = block.state == "grey"
     edge = "faint" if grey else HUES.get(block.kind, "line")
     line = 2 if block.kind in HUES and not grey else 1
-    if block.values is None:
-        return [Box(left, top, width, height, "ground", edge, line, 3, dashed=grey)]
-    rows, columns = drawn(block)
-    part = np.ix_(rows, columns)
-    wide, high = cell_of(block, cell)
-    colours, hidden, texts = colours_of(block)[part], block.hidden[part], texts_of(block)
-    items: list = [Cells(left, top, (wide, high), colours.tolist(), _notes(block, rows, columns))]
-    for i, j in np.argwhere(hidden):
-        a, b = left + j * wide, top + i * high
-        items.append(Line([(a, b + high), (a + wide, b)], "faint", 1))
+    fill = "ground" if block.values is None else ""
+    return Box(left, top, size.width, size.height, fill, edge, line, dashed=grey)
+
+
+def _paint_cells(block: Block, size: Size, left: float, top: float) -> list:
+    wide, high = size.cell
+    rows, columns = map(drawn, block.values.shape)
+
+    def part(table) -> list[list]:
+        if len(rows) == len(table) and len(columns) == len(table[0]):
+            return table
+        return [[table[i][j] for j in columns] for i in rows]
+
+    colours = part(colours_of(block).tolist())
+    hidden, notes = part(block.hidden.tolist()), part(written(block))
+    items: list = [Cells(left, top, size.cell, colours, notes, hidden)]
     if block.kind != "tokens":
-        items.append(Box(left, top, width, height, "", edge, line, 0, dashed=grey))
-    if texts is not None:
-        for i, row in enumerate(texts[part]):
-            for j, text in enumerate(row):
-                tone = "white" if is_dark(colours[i, j]) else "black"
-                if block.kind == "tokens":
-                    tone = "soft" if grey else "ink"
-                spot = (left + (j + 0.5) * wide, top + (i + 0.5) * high + 4)
-                items.append(Text(*spot, text, 12, tone=tone))
-    items.extend(_marks(block, left, top, width, height, rows, columns, (wide, high)))
-    if block.rows:
-        for i, k in enumerate(rows):
-            spot = (left - 5, top + (i + 0.5) * high + 4)
-            items.append(Text(*spot, block.rows[k], 12, "end", k == block.picked, "ink"))
-    if block.columns:
-        for j, k in enumerate(columns):
-            spot = (left + (j + 0.5) * wide, top - 5)
-            items.append(Text(*spot, block.columns[k], 12, "middle", False, "ink"))
-    return items
-
-
-def _marks(block: Block, left, top, width, height, rows, columns, cell) -> list:
-    """Draw a frame around the picked row and the picked column."""
-    items = []
+        items.append(_edge(block, size, left, top))
+    texts = texts_of(block)
+    for i, row in enumerate(part(texts) if texts else ()):
+        for j, text in enumerate(row):
+            spot = left + (j + 0.5) * wide, top + (i + 0.5) * high + 4
+            items.append(Text(*spot, text, TEXT_SIZE, tone=_ink(block, colours[i][j])))
     if block.picked in rows:
-        at = list(rows).index(block.picked) * cell[1]
-        items += [
-            Box(left, top + at, width, cell[1], "", "halo", 4),
-            Box(left, top + at, width, cell[1], "", "mark", 2),
-        ]
+        items += _mark(left, top + rows.index(block.picked) * high, size.width, high)
     if block.picked_column in columns:
-        at = list(columns).index(block.picked_column) * cell[0]
-        items += [
-            Box(left + at, top, cell[0], height, "", "halo", 4),
-            Box(left + at, top, cell[0], height, "", "mark", 2),
-        ]
+        items += _mark(left + columns.index(block.picked_column) * wide, top, wide, size.height)
+    for i, k in enumerate(rows if block.rows else ()):
+        spot = left - 5, top + (i + 0.5) * high + 4
+        items.append(Text(*spot, short(block.rows[k]), TEXT_SIZE, "end", k == block.picked))
+    for j, k in enumerate(columns if block.columns else ()):
+        spot = left + (j + 0.5) * wide, top - 5
+        items.append(Text(*spot, short(block.columns[k]), TEXT_SIZE, bold=k == block.picked_column))
     return items
 
 
-def _notes(block: Block, rows: np.ndarray, columns: np.ndarray) -> list[list[str]]:
-    if block.kind == "tokens":
-        return [[str(block.values[i, j]) for j in columns] for i in rows]
-    part = np.ix_(rows, columns)
-    return _numbers(block.values[part], block.hidden[part], decimals_of(block), "hidden")
+def _ink(block: Block, ground: str) -> str:
+    if len(ground) > 7:  # seen through: the page decides
+        return "soft" if block.state == "grey" else "ink"
+    return ink(ground)
 
 
-def _numbers(values: np.ndarray, hidden: np.ndarray, decimals: int, hide: str) -> list[list[str]]:
-    """Write numbers, no zero with a sign."""
-    rounded = (np.round(np.where(hidden, 0.0, values), decimals) + 0.0).tolist()
-    return [
-        [hide if hid else f"{value:.{decimals}f}" for value, hid in zip(row, gone, strict=True)]
-        for row, gone in zip(rounded, hidden.tolist(), strict=True)
-    ]
-
-
-def _paint_plane(plane: Plane, left: float, top: float) -> list:
-    half = plane.size / 2
-    scale = half / plane.reach
-
-    def spot(vector) -> tuple[float, float]:
-        return left + half + scale * float(vector[0]), top + half - scale * float(vector[1])
-
-    grey = plane.state == "grey"
-    items: list = [
-        Box(left, top, plane.size, plane.size, "ground", "faint", 1, 4),
-        Line([(left + 4, top + half), (left + plane.size - 4, top + half)], "faint", 1),
-        Line([(left + half, top + 4), (left + half, top + plane.size - 4)], "faint", 1),
-    ]
-    if plane.circle:
-        turns = np.linspace(0, 2 * math.pi, 73)
-        items.append(Line([spot((math.cos(t), math.sin(t))) for t in turns], "faint", 1))
-    if plane.angle is not None:
-        a, b = (math.atan2(*plane.vectors[i][::-1]) for i in plane.angle)
-        b = a + (b - a + math.pi) % (2 * math.pi) - math.pi  # the short way round
-        radius = 0.35 * float(np.linalg.norm(plane.vectors[list(plane.angle)], axis=1).min())
-        arc = [spot((radius * math.cos(t), radius * math.sin(t))) for t in np.linspace(a, b, 24)]
-        items.append(Line(arc, "ink", 1.5))
-    shadow = plane.shadow_of()
-    if shadow is not None:
-        falls = plane.shadow[0]
-        items += [
-            Line([spot(plane.vectors[falls]), spot(shadow)], "soft", 1.5, dashed=True),
-            Line([spot((0, 0)), spot(shadow)], "shadow", 7),
-        ]
-    for vector, label, kind in zip(plane.vectors, plane.labels, plane.kinds, strict=True):
-        tone = "faint" if grey else HUES.get(kind, "ink")
-        items.append(Line([spot((0, 0)), spot(vector)], tone, 2.5, head=True))
-        if label:
-            items.append(_tip(spot(vector), spot((0, 0)), label, (left, left + plane.size)))
-    return items
-
-
-def _tip(tip: Point, origin: Point, label: str, sides: tuple[float, float]) -> Text:
-    """Write a vector's label just beyond its tip, and within the plane."""
-    x, y = tip[0] - origin[0], tip[1] - origin[1]
-    length = math.hypot(x, y) or 1.0
-    half = text_width(label, bold=True) / 2
-    middle = tip[0] + (6 + half) * x / length
-    inside = min(max(middle, sides[0] + half + 2), sides[1] - half - 2)
-    baseline = tip[1] + 12 * y / length + 4
-    if abs(inside - middle) > 4:  # it had to be moved over the arrow: above it, or below
-        baseline = tip[1] + (-9 if y <= 0 else 17)
-    return Text(inside, baseline, label, 12, "middle", True)
+def _mark(x: float, y: float, width: float, height: float) -> list[Box]:
+    """Draw a frame that is seen on light and on dark."""
+    return [Box(x, y, width, height, "", "halo", 4), Box(x, y, width, height, "", "mark", 2)]
