@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from chapter3_helpers._figures.colours import KEY_COLOUR, QUERY_COLOUR, VALUE_COLOUR
 from chapter3_helpers.diagrams import Arrow, Block, Bracket, Diagram, Plane
-from chapter3_helpers.diagrams.drawing import draw
-from chapter3_helpers.diagrams.layout import WIDEST
-from chapter3_helpers.diagrams.routes import find_route
-from chapter3_helpers.diagrams.scene import Text
-from chapter3_helpers.diagrams.shades import colours_of
+from chapter3_helpers.diagrams.core.drawing import draw
+from chapter3_helpers.diagrams.core.layout import WIDEST
+from chapter3_helpers.diagrams.core.routes import find_route
+from chapter3_helpers.diagrams.core.scene import Text
+from chapter3_helpers.diagrams.core.shades import colours_of
 from tests.diagrams import check_drawing, check_overlaps
 
 X = np.array([[0.5, -1.25, 0.0], [2.0, 0.125, 1.0]])

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from chapter3_helpers.diagrams.blocks import Block, Bracket, Plane
-from chapter3_helpers.diagrams.shades import written
+from chapter3_helpers.diagrams.core.blocks import Block, Bracket, Plane
+from chapter3_helpers.diagrams.core.shades import written
 
 if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.diagram import Diagram
+    from chapter3_helpers.diagrams.core.diagram import Diagram
 
 MOST_DESCRIBED = 100  # numbers of a block; a larger one is described by its shape
 STATES = {"lit": "Built here", "known": "Known", "grey": "Not yet"}

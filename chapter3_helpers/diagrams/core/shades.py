@@ -13,7 +13,7 @@ from chapter3_helpers._figures.colours import (
     WEIGHT_COLOURS,
     shade,
 )
-from chapter3_helpers.diagrams.blocks import Block
+from chapter3_helpers.diagrams.core.blocks import Block
 
 LEVELS = 100  # colours a scale is divided into
 HUES = {"query": QUERY_COLOUR, "key": KEY_COLOUR, "value": VALUE_COLOUR}

@@ -5,12 +5,12 @@ import math
 from typing import TYPE_CHECKING
 
 from chapter3_helpers._figures.colours import CELL_BORDER
-from chapter3_helpers.diagrams import drawing
-from chapter3_helpers.diagrams.scene import Box, Cells, Group, Line, Text
-from chapter3_helpers.diagrams.words import describe
+from chapter3_helpers.diagrams.core import drawing
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text
+from chapter3_helpers.diagrams.core.words import describe
 
 if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.diagram import Diagram
+    from chapter3_helpers.diagrams.core.diagram import Diagram
 
 INK = "var(--jp-content-font-color1,#222)"
 SOFT = "var(--jp-content-font-color2,#555)"

@@ -12,13 +12,13 @@ from functools import cached_property
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from chapter3_helpers.diagrams.blocks import Arrow, Bracket
-from chapter3_helpers.diagrams.painting import NAME_SIZE, Size, measure
-from chapter3_helpers.diagrams.routes import Route
-from chapter3_helpers.diagrams.scene import text_width
+from chapter3_helpers.diagrams.core.blocks import Arrow, Bracket
+from chapter3_helpers.diagrams.core.painting import NAME_SIZE, Size, measure
+from chapter3_helpers.diagrams.core.routes import Route
+from chapter3_helpers.diagrams.core.scene import text_width
 
 if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.diagram import Diagram
+    from chapter3_helpers.diagrams.core.diagram import Diagram
 
 SMALLEST_CELL = 3  # pixels
 WIDEST = 604  # with its margins a picture is 620 wide; a window of 900 pixels shows it in 468,

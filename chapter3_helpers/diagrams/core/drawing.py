@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from chapter3_helpers.diagrams.blocks import Arrow, Bracket
-from chapter3_helpers.diagrams.layout import (
+from chapter3_helpers.diagrams.core.blocks import Arrow, Bracket
+from chapter3_helpers.diagrams.core.layout import (
     LABEL,
     MARGIN,
     TITLE_SIZE,
@@ -13,12 +13,12 @@ from chapter3_helpers.diagrams.layout import (
     round_about,
     turning,
 )
-from chapter3_helpers.diagrams.painting import highlight, paint
-from chapter3_helpers.diagrams.routes import Route
-from chapter3_helpers.diagrams.scene import Box, Line, Point, Scene, Text
+from chapter3_helpers.diagrams.core.painting import highlight, paint
+from chapter3_helpers.diagrams.core.routes import Route
+from chapter3_helpers.diagrams.core.scene import Box, Line, Point, Scene, Text
 
 if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.diagram import Diagram
+    from chapter3_helpers.diagrams.core.diagram import Diagram
 
 ORDER = ("grey", "known", "lit")  # what is lit lies on top
 LINES = {"grey": "faint", "known": "line", "lit": "lit"}

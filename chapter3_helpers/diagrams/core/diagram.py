@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chapter3_helpers._checks.numbers import check_size
-from chapter3_helpers.diagrams import live
-from chapter3_helpers.diagrams.blocks import Arrow, Block, Bracket, Plane
-from chapter3_helpers.diagrams.routes import Route, find_route
-from chapter3_helpers.diagrams.words import describe
+from chapter3_helpers.diagrams.core import live
+from chapter3_helpers.diagrams.core.blocks import Arrow, Block, Bracket, Plane
+from chapter3_helpers.diagrams.core.routes import Route, find_route
+from chapter3_helpers.diagrams.core.words import describe
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +140,7 @@ class Diagram:
 
     def figure(self) -> Any:
         """Return the picture for the page, a matplotlib figure with its description."""
-        from chapter3_helpers.diagrams.page import draw  # here, so that live needs no figures
+        from chapter3_helpers.diagrams.core.page import draw  # here, so that live needs no figures
 
         return draw(self)
 

@@ -11,11 +11,11 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers._figures.described import DescribedFigure, own_axes
 from chapter3_helpers._figures.labels import font_families, printable
-from chapter3_helpers.diagrams import drawing
-from chapter3_helpers.diagrams.scene import Box, Cells, Group, Line, Text
+from chapter3_helpers.diagrams.core import drawing
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text
 
 if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.diagram import Diagram
+    from chapter3_helpers.diagrams.core.diagram import Diagram
 
 DPI = 100
 POINTS = 72 / DPI  # in a pixel

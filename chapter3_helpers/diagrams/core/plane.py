@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from chapter3_helpers.diagrams.blocks import Plane
-from chapter3_helpers.diagrams.scene import Box, Line, Point, Text, text_width
-from chapter3_helpers.diagrams.shades import HUES
+from chapter3_helpers.diagrams.core.blocks import Plane
+from chapter3_helpers.diagrams.core.scene import Box, Line, Point, Text, text_width
+from chapter3_helpers.diagrams.core.shades import HUES
 
 
 def paint_plane(plane: Plane, left: float, top: float) -> list:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from chapter3_helpers._figures.colours import ink
-from chapter3_helpers.diagrams.blocks import Block, Plane
-from chapter3_helpers.diagrams.plane import paint_plane
-from chapter3_helpers.diagrams.scene import Box, Cells, Group, Text, text_width
-from chapter3_helpers.diagrams.shades import HUES, colours_of, written
+from chapter3_helpers.diagrams.core.blocks import Block, Plane
+from chapter3_helpers.diagrams.core.plane import paint_plane
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Text, text_width
+from chapter3_helpers.diagrams.core.shades import HUES, colours_of, written
 
 NAME_SIZE, TEXT_SIZE = 13, 12
 MOST_CELLS = 32  # rows or columns; of more, so many are drawn, evenly spaced
