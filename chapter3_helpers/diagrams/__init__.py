@@ -33,11 +33,11 @@ How to write one for a topic:
   computes nothing that a lesson teaches, and knows no module and no torch.
 - ``at=(column, row)`` says where a block stands. Columns and rows take the room that their largest
   block needs, gaps that of the words on their arrows. A picture is at most ``layout.WIDEST`` pixels
-  wide, since it is shown smaller else: that is some five columns. What is longer goes on below.
-- An arrow goes straight, or turns once between the columns, or goes round by ``via``. One that would
-  have to cross a block is refused. Several sources may share one, as in
-  ``Arrow(("queries", "keys"), "scores", "@ keys.T")``; it may end at a bracket, named by its text.
-  ``sign=True`` writes the text alone between two neighbours: ``weights @ values``.
+  wide, or else it would be shown smaller: some five columns. What is longer goes on below.
+- An arrow goes straight, or turns once between the columns, or goes round by ``via``. One that
+  would have to cross a block is refused. Several sources may share one, as in
+  ``Arrow(("queries", "keys"), "scores", "@ keys.T")``; it may end at a bracket, named by its
+  text. ``sign=True`` writes the text alone between two neighbours: ``weights @ values``.
 - Names are what arrows call a block by, so each is there once; ``caption`` is what the reader
   sees. Of heads in rows below each other the first alone has captions, the others ``""``.
 - Names and words on arrows are those of the notebooks: ``queries``, ``@ W_query``, ``softmax``.
