@@ -173,6 +173,11 @@ class Note(Panel):
         return f'<p class="c3n">{escape(self.text)}</p>'
 
 
+def four_decimals(values: Any) -> str:
+    """Write numbers side by side, such as the sums of rows."""
+    return " ".join(f"{value:.4f}" for value in to_array(values).tolist())
+
+
 def escape(text: str) -> str:
     """Make a text safe inside HTML, in attributes too."""
     return html.escape(str(text), quote=True)
