@@ -6,13 +6,14 @@ Source: section 3.5.3. Taught in ``05_dropout``.
 import torch
 from torch import nn
 
+from chapter3_helpers._checks.modules import AttentionModule
 from chapter3_helpers._checks.numbers import check_dropout, check_flag, check_sizes
 from chapter3_helpers._checks.tensors import check_input
 from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.softmax import softmax
 
 
-class CausalAttention(nn.Module):
+class CausalAttention(AttentionModule):
     """Self-attention that hides the future and, in training, drops some of its weights.
 
     New compared with ``SelfAttention_v2``: the scores of later tokens are hidden, and dropout
@@ -28,7 +29,7 @@ class CausalAttention(nn.Module):
 
     Raises:
         TypeError, ValueError: a size is not an integer of at least 1, ``dropout`` is outside
-            [0, 1), or ``qkv_bias`` no bool.
+            [0, 1), or ``qkv_bias`` is not a bool.
 
     >>> _ = torch.manual_seed(123)
     >>> attention = CausalAttention(3, 2, context_length=4, dropout=0.0)
@@ -36,22 +37,22 @@ class CausalAttention(nn.Module):
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
 
-    Source: section 3.5.3. Taught in ``05_dropout``.
+    Source: section 3.5.3.
     """
 
     def __init__(
         self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False
     ):
         super().__init__()
-        check_sizes(d_in=d_in, d_out=d_out, context_length=context_length)
-        check_dropout(dropout)
+        self.d_in, self.d_out, self.context_length = check_sizes(
+            d_in=d_in, d_out=d_out, context_length=context_length
+        )
+        self.head_dim = self.d_out
         check_flag("qkv_bias", qkv_bias)
-        self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
-        self.num_heads, self.head_dim = 1, d_out
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(check_dropout(dropout))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
@@ -60,7 +61,7 @@ class CausalAttention(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., T, T) after softmax and before dropout."""
-        check_input(x, self.d_in, self.context_length, self.W_query.weight)
+        check_input(x, self)
         queries = self.W_query(x)  # (..., T, d_out)
         keys = self.W_key(x)  # (..., T, d_out)
         scores = mask_scores(queries @ keys.transpose(-2, -1))  # (..., T, T)

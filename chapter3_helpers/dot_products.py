@@ -1,6 +1,7 @@
 """How alike are two tokens? Dot products as attention scores.
 
-Source: sections 3.3.1 and 3.3.2. Taught in ``01_dot_products``.
+Source: sections 3.3.1 and 3.3.2. Taught in ``01_dot_products``; ``simple_self_attention`` in
+``02_softmax``.
 """
 
 import torch
@@ -12,7 +13,7 @@ from chapter3_helpers.softmax import softmax
 def attention_scores_loop(x: torch.Tensor) -> torch.Tensor:
     """Compute the dot product of every pair of tokens, one pair and one number at a time.
 
-    Slow on purpose: this is the definition, against which ``attention_scores`` is held.
+    Slow on purpose: this is the definition, which ``attention_scores`` has to agree with.
 
     Args:
         x: token embeddings, (..., T, d_in).
@@ -21,13 +22,13 @@ def attention_scores_loop(x: torch.Tensor) -> torch.Tensor:
         Scores of shape (..., T, T): row i, column j holds x[i] . x[j].
 
     Raises:
-        TypeError, ValueError: ``x`` is no floating-point tensor of two or more dimensions.
+        TypeError, ValueError: ``x`` is not a floating-point tensor of two or more dimensions.
 
     >>> attention_scores_loop(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[ 5., 11.],
             [11., 25.]])
 
-    Source: section 3.3.2. Taught in ``01_dot_products``.
+    Source: section 3.3.2.
     """
     check_tensor("x", x)
     if x.dim() > 2:
@@ -46,7 +47,7 @@ def attention_scores_loop(x: torch.Tensor) -> torch.Tensor:
 def attention_scores(x: torch.Tensor) -> torch.Tensor:
     """Compute the dot product of every pair of tokens in one matrix product.
 
-    New against ``attention_scores_loop``: one call in place of three loops, same numbers.
+    New compared with ``attention_scores_loop``: one call in place of three loops, same numbers.
 
     Args:
         x: token embeddings, (..., T, d_in).
@@ -55,13 +56,13 @@ def attention_scores(x: torch.Tensor) -> torch.Tensor:
         Scores of shape (..., T, T): row i, column j holds x[i] . x[j].
 
     Raises:
-        TypeError, ValueError: ``x`` is no floating-point tensor of two or more dimensions.
+        TypeError, ValueError: ``x`` is not a floating-point tensor of two or more dimensions.
 
     >>> attention_scores(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[ 5., 11.],
             [11., 25.]])
 
-    Source: section 3.3.2. Taught in ``01_dot_products``.
+    Source: section 3.3.2.
     """
     check_tensor("x", x)
     return x @ x.transpose(-2, -1)  # (..., T, d_in) @ (..., d_in, T) -> (..., T, T)
@@ -70,7 +71,7 @@ def attention_scores(x: torch.Tensor) -> torch.Tensor:
 def simple_self_attention(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Mix every token with all others, weighted by how alike they are; nothing is trained.
 
-    New against ``attention_scores``: the scores become weights, the weights mix the tokens.
+    New compared with ``attention_scores``: the scores become weights, the weights mix the tokens.
 
     Args:
         x: token embeddings, (..., T, d_in).
@@ -80,14 +81,14 @@ def simple_self_attention(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         sum to 1.
 
     Raises:
-        TypeError, ValueError: ``x`` is no floating-point tensor of two or more dimensions.
+        TypeError, ValueError: ``x`` is not a floating-point tensor of two or more dimensions.
 
     >>> context, weights = simple_self_attention(torch.eye(2))
     >>> weights
     tensor([[0.7311, 0.2689],
             [0.2689, 0.7311]])
 
-    Source: section 3.3.2. Taught in ``02_softmax``.
+    Source: section 3.3.2.
     """
     weights = softmax(attention_scores(x), dim=-1)
     return weights @ x, weights  # (..., T, T) @ (..., T, d_in) -> (..., T, d_in)

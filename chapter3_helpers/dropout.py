@@ -30,7 +30,7 @@ def dropout_mask(
         shape: the shape of the (contiguous) tensor that dropout would be applied to.
         p: the probability that a cell is dropped.
         seed: any integer from 0 to 2**32 - 1.
-        generator: ``"native"`` reads one 53-bit number a cell from the Mersenne Twister;
+        generator: ``"native"`` reads one 53-bit number per cell from the Mersenne Twister;
             ``"mkl"`` reads one 32-bit number for all cells, which seeds MKL's MCG31m1 generator.
             ``cpu_dropout_generator`` says which one this machine uses.
 
@@ -48,7 +48,7 @@ def dropout_mask(
     tensor([[True, True, True],
             [True, True, True]])
 
-    Source: section 3.5.2 and PyTorch's own behaviour. Taught in ``05_dropout``.
+    Source: section 3.5.2 and PyTorch's own behaviour.
     """
     if not isinstance(shape, tuple | list):
         raise TypeError(f"shape must be a tuple of sizes, got {shape!r} ({type(shape).__name__})")
@@ -81,8 +81,6 @@ def mcg31_states(first_draw: int, cells: int) -> np.ndarray:
 
     >>> mcg31_states(2991312382, 3).tolist()  # the first draw after seed 123
     [843828735, 459765758, 453103405]
-
-    Taught in ``05_dropout``.
     """
     states = np.array([first_draw % MKL_MODULUS or 1], dtype=np.int64)
     power = MKL_MULTIPLIER  # the multiplier to the power of len(states)
@@ -108,8 +106,6 @@ def cpu_dropout_generator() -> str:
 
     >>> cpu_dropout_generator() in ("native", "mkl")
     True
-
-    Taught in ``05_dropout``.
     """
     shape, seed = (8, 8), 123
     with torch.random.fork_rng(devices=[]):

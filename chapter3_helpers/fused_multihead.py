@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._checks.modules import AttentionModule
 from chapter3_helpers._checks.numbers import check_dropout, check_flag, check_heads, check_sizes
 from chapter3_helpers._checks.tensors import check_input, check_tensor
 from chapter3_helpers.masking import mask_scores
@@ -20,14 +21,12 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     view straight to (..., H, T, D) would hand one row of a head the numbers of another token.
 
     Raises:
-        TypeError, ValueError: ``x`` is no floating-point tensor of shape (T, H * D) or
+        TypeError, ValueError: ``x`` is not a floating-point tensor of shape (T, H * D) or
             (B, T, H * D), or ``num_heads`` does not divide its last dimension.
 
     >>> split_heads(torch.arange(4.0).reshape(2, 2), num_heads=2)  # token 0: 0, 1; token 1: 2, 3
     tensor([[[0.], [2.]],
             [[1.], [3.]]])
-
-    Taught in ``07_fused_multihead``.
     """
     check_tensor("x", x, dims=(2, 3), form="(T, H * D) or (B, T, H * D)")
     check_heads(x.shape[-1], num_heads)
@@ -39,23 +38,21 @@ def join_heads(x: torch.Tensor) -> torch.Tensor:
     """Put the heads side by side again: (..., H, T, D) -> (..., T, H * D).
 
     Raises:
-        TypeError, ValueError: ``x`` is no floating-point tensor of shape (H, T, D) or
+        TypeError, ValueError: ``x`` is not a floating-point tensor of shape (H, T, D) or
             (B, H, T, D).
 
     >>> join_heads(split_heads(torch.arange(4.0).reshape(2, 2), num_heads=2))
     tensor([[0., 1.],
             [2., 3.]])
-
-    Taught in ``07_fused_multihead``.
     """
     check_tensor("x", x, dims=(3, 4), form="(H, T, D) or (B, H, T, D)")
     return x.transpose(-3, -2).flatten(start_dim=-2)
 
 
-class MultiHeadAttention(nn.Module):
+class MultiHeadAttention(AttentionModule):
     """Causal multi-head attention: all heads in one batched matrix product.
 
-    New against ``MultiHeadAttentionWrapper``: one projection as wide as all heads together is
+    New compared with ``MultiHeadAttentionWrapper``: one projection as wide as all heads together is
     cut into heads by view and transpose, and ``out_proj`` mixes what the heads found.
 
     ::
@@ -75,14 +72,14 @@ class MultiHeadAttention(nn.Module):
 
     Raises:
         TypeError, ValueError: a size is not an integer of at least 1, ``num_heads`` does not
-            divide ``d_out``, ``dropout`` is outside [0, 1), or ``qkv_bias`` no bool.
+            divide ``d_out``, ``dropout`` is outside [0, 1), or ``qkv_bias`` is not a bool.
 
     >>> _ = torch.manual_seed(123)
     >>> attention = MultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
     >>> attention(torch.zeros(5, 3)).shape
     torch.Size([5, 4])
 
-    Source: section 3.6.2. Taught in ``07_fused_multihead``.
+    Source: section 3.6.2.
     """
 
     def __init__(
@@ -95,17 +92,15 @@ class MultiHeadAttention(nn.Module):
         qkv_bias: bool = False,
     ):
         super().__init__()
-        check_heads(d_out, num_heads)
-        check_sizes(d_in=d_in, context_length=context_length)
-        check_dropout(dropout)
+        self.d_out, self.num_heads = check_heads(d_out, num_heads)
+        self.d_in, self.context_length = check_sizes(d_in=d_in, context_length=context_length)
+        self.head_dim = self.d_out // self.num_heads
         check_flag("qkv_bias", qkv_bias)
-        self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
-        self.num_heads, self.head_dim = num_heads, d_out // num_heads
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.out_proj = nn.Linear(d_out, d_out)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(check_dropout(dropout))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
@@ -115,17 +110,17 @@ class MultiHeadAttention(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) after softmax and before dropout."""
-        check_input(x, self.d_in, self.context_length, self.W_query.weight)
+        check_input(x, self)
         queries = split_heads(self.W_query(x), self.num_heads)  # (..., H, T, D)
         keys = split_heads(self.W_key(x), self.num_heads)  # (..., H, T, D)
         scores = mask_scores(queries @ keys.transpose(-2, -1))  # (..., H, T, T)
         return softmax(scores / self.head_dim**0.5, dim=-1)
 
 
-class FusedMultiHeadAttention(nn.Module):
+class FusedMultiHeadAttention(AttentionModule):
     """Causal multi-head attention on torch's fused kernel.
 
-    New against ``MultiHeadAttention``: queries, keys and values come out of one packed
+    New compared with ``MultiHeadAttention``: queries, keys and values come out of one packed
     projection ``W_qkv``, and ``scaled_dot_product_attention`` masks, softmaxes and mixes without
     storing a (T, T) matrix (except in training with dropout on a CPU, where torch's kernel has
     no dropout). Same function, same number of parameters, same arguments.
@@ -145,8 +140,6 @@ class FusedMultiHeadAttention(nn.Module):
     >>> attention = FusedMultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
     >>> attention.W_qkv.weight.shape  # three times (d_out, d_in): queries, keys, values
     torch.Size([12, 3])
-
-    Taught in ``07_fused_multihead``.
     """
 
     def __init__(
@@ -159,19 +152,17 @@ class FusedMultiHeadAttention(nn.Module):
         qkv_bias: bool = False,
     ):
         super().__init__()
-        check_heads(d_out, num_heads)
-        check_sizes(d_in=d_in, context_length=context_length)
-        check_dropout(dropout)
+        self.d_out, self.num_heads = check_heads(d_out, num_heads)
+        self.d_in, self.context_length = check_sizes(d_in=d_in, context_length=context_length)
+        self.head_dim = self.d_out // self.num_heads
         check_flag("qkv_bias", qkv_bias)
-        self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
-        self.num_heads, self.head_dim = num_heads, d_out // num_heads
-        self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
+        self.W_qkv = nn.Linear(d_in, 3 * self.d_out, bias=qkv_bias)
         self.out_proj = nn.Linear(d_out, d_out)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(check_dropout(dropout))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
-        check_input(x, self.d_in, self.context_length, self.W_qkv.weight)
+        check_input(x, self)
         batch = x if x.dim() == 3 else x[None]  # torch's fused kernel wants a batch dimension
         queries, keys, values = self._project(batch)
         context = functional.scaled_dot_product_attention(
@@ -186,11 +177,9 @@ class FusedMultiHeadAttention(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) that the fused kernel uses but never stores."""
-        check_input(x, self.d_in, self.context_length, self.W_qkv.weight)
+        check_input(x, self)
         queries, keys, _ = self._project(x)
-        # divided first, as in the kernel: float16 ends at 65504, and long sums pass it
-        scores = queries / self.head_dim**0.5 @ keys.transpose(-2, -1)  # (..., H, T, T)
-        return softmax(mask_scores(scores), dim=-1)
+        return kernel_weights(queries, keys)
 
     def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Compute queries, keys and values, (..., H, T, D) each, in one matrix product."""
@@ -198,16 +187,43 @@ class FusedMultiHeadAttention(nn.Module):
         return packed.transpose(-4, -2).unbind(-3)  # (..., T, 3, H, D) -> 3 times (..., H, T, D)
 
 
+def kernel_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """Return the causal weights that torch's fused kernel uses but never stores.
+
+    The kernel returns values mixed by the weights; mixed in the same way, the identity is the
+    weights themselves. So they hold wherever the kernel does, float16's overflows included.
+
+    Args:
+        queries, keys: (..., T, D).
+
+    Returns:
+        Weights (..., T, T).
+
+    >>> kernel_weights(torch.zeros(2, 1), torch.zeros(2, 1))
+    tensor([[1.0000, 0.0000],
+            [0.5000, 0.5000]])
+    """
+    *leading, T, D = queries.shape
+    # Without a dimension of its own for the batch, there is one kernel only: torch.export would
+    # else fix T, for T = D is not computed by the same kernel as other lengths.
+    queries, keys = queries.reshape(-1, T, D), keys.reshape(-1, T, D)
+    identity = torch.eye(T, dtype=queries.dtype, device=queries.device).expand(
+        *queries.shape[:2], T
+    )
+    weights = functional.scaled_dot_product_attention(queries, keys, identity, is_causal=True)
+    return weights.view(*leading, T, T)
+
+
 def count_parameters(module: nn.Module) -> int:
     """Count the numbers in a module that training can change.
 
     Raises:
-        TypeError: ``module`` is no ``nn.Module``.
+        TypeError: ``module`` is not an ``nn.Module``.
 
     >>> count_parameters(nn.Linear(3, 2))  # six weights and two biases
     8
 
-    Source: exercise 3.3. Taught in ``07_fused_multihead``.
+    Source: exercise 3.3.
     """
     if not isinstance(module, nn.Module):
         raise TypeError(f"module must be a torch.nn.Module, got {type(module).__name__}")

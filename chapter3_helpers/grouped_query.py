@@ -193,7 +193,7 @@ class GroupedQueryAttention(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) of a whole sequence; the cache is left alone."""
-        check_input(x, self.d_in, self.context_length, self.W_query.weight)
+        check_input(x, self)
         queries, keys, _ = self._project(x, start_pos=0)
         keys = repeat_kv(keys, self.num_heads // self.num_kv_heads)  # (..., H, T, D)
         # divided first, as in the kernel: float16 ends at 65504, and long sums pass it
@@ -239,7 +239,7 @@ class GroupedQueryAttention(nn.Module):
 
     def _check_call(self, x: torch.Tensor, start_pos: int) -> None:
         """Refuse what the module or its cache has no room for."""
-        check_input(x, self.d_in, self.context_length, self.W_query.weight)
+        check_input(x, self)
         check_size("start_pos", start_pos, minimum=0)
         if start_pos > 0 and is_exporting():
             raise ValueError(f"start_pos must be 0 for torch.export, got {start_pos}")

@@ -18,7 +18,7 @@ def causal_mask(T: int, device: torch.device | str | None = None) -> torch.Tenso
 
     Args:
         T: the number of tokens.
-        device: where the mask shall live (default: the CPU).
+        device: where to make the mask (default: the CPU).
 
     Returns:
         Boolean tensor (T, T); True at row i, column j means that query i must not see key j.
@@ -31,7 +31,7 @@ def causal_mask(T: int, device: torch.device | str | None = None) -> torch.Tenso
             [False, False,  True],
             [False, False, False]])
 
-    Source: section 3.5.1. Taught in ``04_masking``.
+    Source: section 3.5.1.
     """
     check_size("T", T)
     return torch.triu(torch.ones(T, T, dtype=torch.bool, device=device), diagonal=1)
@@ -40,10 +40,10 @@ def causal_mask(T: int, device: torch.device | str | None = None) -> torch.Tenso
 def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:
     """Zero the weights of future tokens and scale every row back to a sum of 1.
 
-    Nothing of the future leaks through the sums of the softmax that made ``weights``: what was
-    hidden stands in numerator and denominator alike and cancels. It does so up to rounding: where
-    a future token took nearly all the weight, what is left is imprecise, and a row whose visible
-    weights have all underflowed to 0 becomes NaN. ``mask_scores`` has neither trouble.
+    The sums of the softmax that made ``weights`` had future tokens in them, yet nothing of these
+    leaks: the sum of a row divides all of its weights alike, so scaling cancels it. That holds up
+    to rounding. Where a future token took nearly all the weight, what is left is imprecise, and a
+    row whose visible weights have all underflowed to 0 becomes NaN; ``mask_scores`` avoids both.
 
     Args:
         weights: attention weights (..., T, T) after softmax.
@@ -52,13 +52,13 @@ def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:
         Weights (..., T, T), zero above the diagonal.
 
     Raises:
-        TypeError, ValueError: ``weights`` is no floating-point tensor of shape (..., T, T).
+        TypeError, ValueError: ``weights`` is not a floating-point tensor of shape (..., T, T).
 
     >>> mask_then_renormalise(torch.full((2, 2), 0.5))
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
 
-    Source: section 3.5.1. Taught in ``04_masking``.
+    Source: section 3.5.1.
     """
     check_square("weights", weights)
     hidden = causal_mask(weights.shape[-1], weights.device)
@@ -69,7 +69,7 @@ def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:
 def mask_scores(scores: torch.Tensor) -> torch.Tensor:
     """Replace the scores of future tokens by -inf, so that softmax gives them weight 0.
 
-    New against ``mask_then_renormalise``: one softmax does both the hiding and the scaling.
+    New compared with ``mask_then_renormalise``: one softmax does both the hiding and the scaling.
 
     Args:
         scores: attention scores (..., T, T) before softmax.
@@ -78,13 +78,13 @@ def mask_scores(scores: torch.Tensor) -> torch.Tensor:
         Scores (..., T, T), -inf above the diagonal.
 
     Raises:
-        TypeError, ValueError: ``scores`` is no floating-point tensor of shape (..., T, T).
+        TypeError, ValueError: ``scores`` is not a floating-point tensor of shape (..., T, T).
 
     >>> mask_scores(torch.zeros(2, 2))
     tensor([[0., -inf],
             [0., 0.]])
 
-    Source: section 3.5.1. Taught in ``04_masking``.
+    Source: section 3.5.1.
     """
     check_square("scores", scores)
     hidden = causal_mask(scores.shape[-1], scores.device)

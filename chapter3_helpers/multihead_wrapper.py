@@ -6,14 +6,15 @@ Source: section 3.6.1. Taught in ``06_multihead_wrapper``.
 import torch
 from torch import nn
 
+from chapter3_helpers._checks.modules import AttentionModule
 from chapter3_helpers._checks.numbers import check_sizes
 from chapter3_helpers.causal_attention import CausalAttention
 
 
-class MultiHeadAttentionWrapper(nn.Module):
+class MultiHeadAttentionWrapper(AttentionModule):
     """Several causal attention heads, run one after another, their outputs side by side.
 
-    New against ``CausalAttention``: ``num_heads`` of them, each with weights of its own.
+    New compared with ``CausalAttention``: ``num_heads`` of them, each with weights of its own.
 
     ::
 
@@ -30,14 +31,14 @@ class MultiHeadAttentionWrapper(nn.Module):
 
     Raises:
         TypeError, ValueError: a size is not an integer of at least 1, ``dropout`` is outside
-            [0, 1), or ``qkv_bias`` no bool.
+            [0, 1), or ``qkv_bias`` is not a bool.
 
     >>> _ = torch.manual_seed(123)
     >>> heads = MultiHeadAttentionWrapper(3, 2, context_length=6, dropout=0.0, num_heads=2)
     >>> heads(torch.zeros(5, 3)).shape
     torch.Size([5, 4])
 
-    Source: section 3.6.1. Taught in ``06_multihead_wrapper``.
+    Source: section 3.6.1.
     """
 
     def __init__(
@@ -50,13 +51,14 @@ class MultiHeadAttentionWrapper(nn.Module):
         qkv_bias: bool = False,
     ):
         super().__init__()
-        check_sizes(num_heads=num_heads)
+        self.d_in, self.d_out, self.context_length, self.num_heads = check_sizes(
+            d_in=d_in, d_out=d_out, context_length=context_length, num_heads=num_heads
+        )
+        self.head_dim = self.d_out
         self.heads = nn.ModuleList(
             CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
             for _ in range(num_heads)
         )
-        self.d_in, self.d_out, self.context_length = d_in, d_out, context_length
-        self.num_heads, self.head_dim = num_heads, d_out
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, num_heads * d_out)."""

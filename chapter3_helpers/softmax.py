@@ -6,13 +6,14 @@ Source: sections 3.3.1 and 3.3.2. Taught in ``02_softmax``.
 import torch
 
 from chapter3_helpers._checks.numbers import check_size
+from chapter3_helpers._checks.tensors import check_tensor
 
 
 def softmax_naive(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Exponentiate and divide by the sum, as the formula is written.
 
     Overflows to NaN for large scores (from about 89 in float32), and underflows to 0 / 0 when
-    every score is far below zero; ``softmax`` mends both.
+    every score is far below zero; ``softmax`` does neither.
 
     Args:
         scores: any floating-point tensor.
@@ -22,7 +23,7 @@ def softmax_naive(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
         Weights of the shape of ``scores``.
 
     Raises:
-        TypeError: ``scores`` is no tensor, or ``dim`` no integer.
+        TypeError: ``scores`` is not a tensor, or ``dim`` not an integer.
         ValueError: ``scores`` is empty or holds integers, or has no dimension ``dim``.
 
     >>> softmax_naive(torch.tensor([1.0, 2.0, 3.0]))
@@ -30,7 +31,7 @@ def softmax_naive(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     >>> softmax_naive(torch.tensor([1.0, 1000.0]))
     tensor([0., nan])
 
-    Source: section 3.3.1. Taught in ``02_softmax``.
+    Source: section 3.3.1.
     """
     _check(scores, dim)
     exponentials = torch.exp(scores)
@@ -40,8 +41,8 @@ def softmax_naive(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
 def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Turn scores into positive weights that sum to 1, for scores of any size.
 
-    New against ``softmax_naive``: the largest score is subtracted first. That changes nothing,
-    since the factor exp(-max) cancels from the quotient, and no exponential exceeds 1.
+    New compared with ``softmax_naive``: the largest score is subtracted first. That changes
+    nothing, since the factor exp(-max) cancels from the quotient, and no exponential exceeds 1.
 
     Args:
         scores: any floating-point tensor; entries of -inf get weight 0.
@@ -49,11 +50,11 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
     Returns:
         Weights of the shape and dtype of ``scores``, computed in that dtype; in float16 a sum
-        over more than 65504 entries can overflow. A row of nothing but -inf is NaN: no weights
-        on nothing can sum to 1.
+        over more than 65504 entries can overflow. A row of nothing but -inf is NaN: there is
+        nothing among which a weight of 1 could be shared.
 
     Raises:
-        TypeError: ``scores`` is no tensor, or ``dim`` no integer.
+        TypeError: ``scores`` is not a tensor, or ``dim`` not an integer.
         ValueError: ``scores`` is empty or holds integers, or has no dimension ``dim``.
 
     >>> softmax(torch.tensor([1.0, 2.0, 3.0]))
@@ -61,7 +62,7 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     >>> softmax(torch.tensor([1.0, 1000.0]))
     tensor([0., 1.])
 
-    Source: section 3.3.1. Taught in ``02_softmax``.
+    Source: section 3.3.1.
     """
     _check(scores, dim)
     exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
@@ -69,15 +70,8 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 
 def _check(scores: torch.Tensor, dim: int) -> None:
-    """Refuse what has no softmax along ``dim``."""
-    if not isinstance(scores, torch.Tensor):
-        raise TypeError(f"scores must be a torch.Tensor, got {type(scores).__name__}")
-    if scores.numel() == 0:
-        raise ValueError(f"scores must not be empty, got shape {tuple(scores.shape)}")
-    if not scores.is_floating_point():
-        raise ValueError(f"scores must be a floating-point tensor, got {scores.dtype}")
-    if scores.dim() == 0:
-        raise ValueError("scores must have at least one dimension, got a single number")
+    """Refuse scores that have no softmax along ``dim``."""
+    check_tensor("scores", scores, dims=range(1, 65), form="(..., n)")
     check_size("dim", dim, minimum=-scores.dim())
     if dim >= scores.dim():
         raise ValueError(f"dim must be below {scores.dim()}, got {dim}")

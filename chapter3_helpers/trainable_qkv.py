@@ -6,15 +6,16 @@ Source: section 3.4. Taught in ``03_trainable_qkv``.
 import torch
 from torch import nn
 
+from chapter3_helpers._checks.modules import AttentionModule
 from chapter3_helpers._checks.numbers import check_flag, check_sizes
 from chapter3_helpers._checks.tensors import check_input
 from chapter3_helpers.softmax import softmax
 
 
-class SelfAttention_v1(nn.Module):
+class SelfAttention_v1(AttentionModule):
     """Self-attention with three weight matrices held as raw parameters.
 
-    New against ``simple_self_attention``: tokens are compared, and mixed, after learned
+    New compared with ``simple_self_attention``: tokens are compared, and mixed, after learned
     projections, and the scores are divided by sqrt(d_out).
 
     ::
@@ -31,17 +32,19 @@ class SelfAttention_v1(nn.Module):
         TypeError, ValueError: a size is not an integer of at least 1.
 
     >>> _ = torch.manual_seed(123)
-    >>> SelfAttention_v1(3, 2)(torch.eye(3)).shape
+    >>> attention = SelfAttention_v1(3, 2)
+    >>> attention
+    SelfAttention_v1(d_in=3, d_out=2)
+    >>> attention(torch.eye(3)).shape
     torch.Size([3, 2])
 
-    Source: section 3.4.2. Taught in ``03_trainable_qkv``.
+    Source: section 3.4.2.
     """
 
     def __init__(self, d_in: int, d_out: int):
         super().__init__()
-        check_sizes(d_in=d_in, d_out=d_out)
-        self.d_in, self.d_out = d_in, d_out
-        self.num_heads, self.head_dim, self.context_length = 1, d_out, None
+        self.d_in, self.d_out = check_sizes(d_in=d_in, d_out=d_out)
+        self.head_dim = self.d_out
         self.W_query = nn.Parameter(torch.rand(d_in, d_out))
         self.W_key = nn.Parameter(torch.rand(d_in, d_out))
         self.W_value = nn.Parameter(torch.rand(d_in, d_out))
@@ -52,17 +55,17 @@ class SelfAttention_v1(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., T, T) that ``forward`` mixes the values with."""
-        check_input(x, self.d_in, weight=self.W_query)
+        check_input(x, self)
         queries = x @ self.W_query  # (..., T, d_out)
         keys = x @ self.W_key  # (..., T, d_out)
         scores = queries @ keys.transpose(-2, -1)  # (..., T, T)
         return softmax(scores / self.head_dim**0.5, dim=-1)
 
 
-class SelfAttention_v2(nn.Module):
+class SelfAttention_v2(AttentionModule):
     """Self-attention with its projections as ``nn.Linear`` layers.
 
-    New against ``SelfAttention_v1``: ``nn.Linear`` draws better initial weights (centred on
+    New compared with ``SelfAttention_v1``: ``nn.Linear`` draws better initial weights (centred on
     zero, smaller for wider inputs), stores them transposed, and can add a bias.
 
     Args:
@@ -71,22 +74,22 @@ class SelfAttention_v2(nn.Module):
         qkv_bias: whether the three projections add a learned bias.
 
     Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, or ``qkv_bias`` no bool.
+        TypeError, ValueError: a size is not an integer of at least 1, or ``qkv_bias`` is not a
+            bool.
 
     >>> _ = torch.manual_seed(123)
     >>> attention = SelfAttention_v2(3, 2)
     >>> attention.W_query.weight.shape  # stored transposed: (d_out, d_in)
     torch.Size([2, 3])
 
-    Source: section 3.4.2. Taught in ``03_trainable_qkv``.
+    Source: section 3.4.2.
     """
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False):
         super().__init__()
-        check_sizes(d_in=d_in, d_out=d_out)
+        self.d_in, self.d_out = check_sizes(d_in=d_in, d_out=d_out)
+        self.head_dim = self.d_out
         check_flag("qkv_bias", qkv_bias)
-        self.d_in, self.d_out = d_in, d_out
-        self.num_heads, self.head_dim, self.context_length = 1, d_out, None
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -97,7 +100,7 @@ class SelfAttention_v2(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., T, T) that ``forward`` mixes the values with."""
-        check_input(x, self.d_in, weight=self.W_query.weight)
+        check_input(x, self)
         queries = self.W_query(x)  # (..., T, d_out)
         keys = self.W_key(x)  # (..., T, d_out)
         scores = queries @ keys.transpose(-2, -1)  # (..., T, T)

@@ -9,7 +9,6 @@ from torch import nn
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.sentence import example_batch, example_inputs
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from tests.devices import DEVICES
 from tests.golden import golden
 
 B, T, D_IN, D_OUT, CONTEXT = 2, 5, 7, 3, 11  # no two alike
@@ -112,13 +111,6 @@ def test_no_gradient_flows_back_from_the_future():
     assert (reach[torch.ones(T, T).tril().bool()] > 0).all()
 
 
-def test_sequences_of_a_batch_do_not_mix():
-    attention, x = make(), tokens(B, T, D_IN)
-    torch.testing.assert_close(attention(x), torch.stack([attention(row) for row in x]))
-    assert attention(x[0]).shape == (T, D_OUT)
-    assert attention.attention_weights(x[0]).shape == (T, T)
-
-
 def test_a_text_read_longer_starts_the_same():
     attention, x = make(), tokens(CONTEXT, D_IN)
     for length in (1, 2, T):
@@ -163,98 +155,6 @@ def test_dropout_is_one_draw_of_torch():
     torch.testing.assert_close(context, dropped @ attention.W_value(x))
 
 
-def test_only_the_projections_are_saved():
-    attention, x = make(qkv_bias=True), tokens(B, T, D_IN)
-    state = attention.state_dict()
-    names = ["W_query", "W_key", "W_value"]
-    assert list(state) == [f"{name}.{part}" for name in names for part in ("weight", "bias")]
-    other = CausalAttention(D_IN, D_OUT, 4 * CONTEXT, 0.5, qkv_bias=True).double().eval()
-    other.load_state_dict(state)  # another context length, another dropout: the same function
-    assert torch.equal(other(x), attention(x))
-
-
-@pytest.mark.parametrize("device", ["meta", *DEVICES])
-def test_follows_its_device(device):
-    attention = make(dtype=torch.float32).to(device)
-    context = attention(torch.ones(B, T, D_IN, device=device))
-    assert context.device.type == device
-    assert context.shape == (B, T, D_OUT)
-
-
-def test_bfloat16_is_close_to_float64():
-    x = tokens(B, T, D_IN)
-    rough = make(dtype=torch.bfloat16)(x.bfloat16())
-    assert rough.dtype == torch.bfloat16
-    torch.testing.assert_close(rough.double(), make()(x), atol=0.03, rtol=0)
-
-
-def test_autocast_chooses_the_number_format():
-    attention, x = make(dtype=torch.float32), tokens(T, D_IN, dtype=torch.float32)
-    with torch.autocast("cpu", torch.bfloat16):
-        context = attention(x.bfloat16())
-    torch.testing.assert_close(context.float(), attention(x), atol=0.03, rtol=0)
-
-
 def test_large_scores_do_not_overflow():
     attention, x = make(dtype=torch.float32), tokens(T, D_IN, dtype=torch.float32)
     assert attention(1000 * x).isfinite().all()
-
-
-@pytest.mark.filterwarnings("ignore")  # the compiler's own
-def test_compiles_in_one_piece():
-    attention, x = make(), tokens(B, T, D_IN)
-    compiled = torch.compile(attention, backend="eager", fullgraph=True)
-    assert torch.equal(compiled(x), attention(x))
-
-
-def test_sizes_are_attributes():
-    attention = make()
-    sizes = (attention.d_in, attention.d_out, attention.num_heads, attention.head_dim)
-    assert sizes == (D_IN, D_OUT, 1, D_OUT)
-    assert attention.context_length == CONTEXT
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ((0, 3, 11, 0.0), ValueError, "d_in must be at least 1, got 0"),
-        ((7, -3, 11, 0.0), ValueError, "d_out must be at least 1, got -3"),
-        ((7, 3, 0, 0.0), ValueError, "context_length must be at least 1, got 0"),
-        ((7, 3, 11.0, 0.0), TypeError, r"context_length must be an integer, got 11.0 \(float\)"),
-        ((7, 3, 11, 1.0), ValueError, r"dropout must be in \[0, 1\), got 1.0"),
-        ((7, 3, 11, None), TypeError, r"dropout must be a number, got None \(NoneType\)"),
-        ((7, 3, 11, 0.0, 1), TypeError, r"qkv_bias must be True or False, got 1 \(int\)"),
-    ],
-)
-def test_refuses_bad_arguments(arguments, error, message):
-    with pytest.raises(error, match=message):
-        CausalAttention(*arguments)
-
-
-@pytest.mark.parametrize("method", ["forward", "attention_weights"])
-@pytest.mark.parametrize(
-    ("x", "error", "message"),
-    [
-        (torch.ones(T, D_IN + 1), ValueError, "last dimension of x must be d_in=7, got 8"),
-        (torch.ones(CONTEXT + 1, D_IN), ValueError, "at most context_length=11 tokens, got 12"),
-        (torch.ones(D_IN), ValueError, r"\(T, d_in\) or \(B, T, d_in\), got 1 dimension"),
-        (torch.ones(1, B, T, D_IN), ValueError, r"got 4 dimension\(s\): \(1, 2, 5, 7\)"),
-        (torch.ones(T, D_IN).long(), ValueError, "x must be a floating-point tensor, got torch.i"),
-        (torch.ones(0, D_IN), ValueError, r"x must not be empty, got shape \(0, 7\)"),
-        (
-            torch.ones(T, D_IN).double(),
-            ValueError,
-            "x must be torch.float32 on cpu, .* got torch.float64",
-        ),
-        (
-            torch.ones(T, D_IN, device="meta"),
-            ValueError,
-            "x must be torch.float32 on cpu, .* on meta",
-        ),
-        ([[1.0] * D_IN], TypeError, "x must be a torch.Tensor, got list"),
-    ],
-    ids=lambda value: str(tuple(value.shape)) if isinstance(value, torch.Tensor) else "",
-)
-def test_refuses_bad_input(method, x, error, message):
-    with pytest.raises(error, match=message):
-        getattr(make(dtype=torch.float32), method)(x)

@@ -166,22 +166,11 @@ def test_it_compiles_without_a_graph_break(function):
 
 
 @ALL
-@pytest.mark.parametrize(
-    ("bad", "error", "message"),
-    [
-        ([[1.0, 2.0]], TypeError, r"x must be a torch\.Tensor, got list"),
-        (torch.ones(3), ValueError, r"x must have shape .*, got 1 dimension\(s\): \(3,\)"),
-        (torch.ones(0, 3), ValueError, r"x must not be empty, got shape \(0, 3\)"),
-        (
-            torch.ones(2, 3).long(),
-            ValueError,
-            r"x must be a floating-point tensor, got torch.int64",
-        ),
-    ],
-)
-def test_bad_input_is_refused_in_words(function, bad, error, message):
-    with pytest.raises(error, match=message):
-        function(bad)
+def test_refuses_bad_input(function):
+    with pytest.raises(ValueError, match=r"x must have shape .*, got 1 dimension\(s\): \(3,\)"):
+        function(torch.ones(3))
+    with pytest.raises(ValueError, match="x must be a floating-point tensor"):
+        function(torch.ones(2, 3).long())
 
 
 def test_the_batch_of_the_chapter():

@@ -16,7 +16,6 @@ from chapter3_helpers.fused_multihead import (
     split_heads,
 )
 from chapter3_helpers.sentence import example_batch
-from tests.devices import DEVICES
 from tests.golden import golden
 
 B, T, D_IN, D_OUT = 2, 5, 7, 22  # no two alike, and heads of unequal number and width below
@@ -144,16 +143,6 @@ def test_no_sentence_sees_another_of_its_batch(cls):
 
 
 @both
-def test_a_batch_of_one_and_no_batch_agree(cls):
-    attention = make(cls)
-    x = tokens(B, T, D_IN)
-    for i in range(B):
-        torch.testing.assert_close(attention(x[i]), attention(x)[i])
-        weights = attention.attention_weights(x)[i]
-        torch.testing.assert_close(attention.attention_weights(x[i]), weights)
-
-
-@both
 @HEADS
 def test_weights_are_rows_of_shares_and_nothing_of_the_future(cls, num_heads):
     weights = make(cls, num_heads).attention_weights(tokens(B, T, D_IN))
@@ -242,112 +231,12 @@ def test_dropout_drops_and_rescales_weights_in_training_only(cls):
 
 
 @both
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.bfloat16, 0.05), (torch.float32, 1e-5)])
-@pytest.mark.parametrize("batch", [(), (B,)])
-def test_works_in_every_precision_and_place(cls, device, dtype, tolerance, batch):
-    attention = make(cls, qkv_bias=True)
-    x = tokens(*batch, T, D_IN)
-    exact, weights = attention(x), attention.attention_weights(x)
-    attention.to(device=device, dtype=dtype)
-    x = x.to(device=device, dtype=dtype)
-    context = attention(x)
-    assert (context.dtype, context.device.type) == (dtype, device)
-    torch.testing.assert_close(context.cpu().double(), exact, atol=tolerance, rtol=tolerance)
-    rounded = attention.attention_weights(x)
-    torch.testing.assert_close(rounded.cpu().double(), weights, atol=tolerance, rtol=tolerance)
-    context.sum().backward()
-    assert all(parameter.grad.isfinite().all() for parameter in attention.parameters())
-
-
-@both
-def test_only_the_projections_are_saved(cls):
-    attention = make(cls, qkv_bias=True)
-    projections = ["W_qkv"] if cls is FusedMultiHeadAttention else ["W_query", "W_key", "W_value"]
-    names = [
-        f"{layer}.{kind}" for layer in [*projections, "out_proj"] for kind in ("weight", "bias")
-    ]
-    assert list(attention.state_dict()) == names
-
-
-@both
-def test_state_round_trip(cls):
-    attention = make(cls, qkv_bias=True)
-    torch.manual_seed(99)
-    other = cls(D_IN, D_OUT, 6, 0.0, 2, qkv_bias=True).double()  # another context_length: no matter
-    x = tokens(B, T, D_IN)
-    assert not torch.allclose(other(x), attention(x))
-    other.load_state_dict(attention.state_dict())
-    assert torch.equal(other(x), attention(x))
-
-
-@both
-@pytest.mark.parametrize("batch", [(), (B,)])
-def test_compiles_as_one_graph(cls, batch):
-    attention = make(cls, num_heads=11)
-    compiled = torch.compile(attention, backend="eager", fullgraph=True)
-    for length in (T, T + 1):
-        x = tokens(*batch, length, D_IN)
-        torch.testing.assert_close(compiled(x), attention(x))
-
-
-@both
 def test_reads_strided_input(cls):
     attention = make(cls)
     x = tokens(D_IN, T, B).permute(2, 1, 0)
     assert not x.is_contiguous()
     torch.testing.assert_close(attention(x), attention(x.contiguous()))
     torch.testing.assert_close(attention(x[0]), attention(x[0].contiguous()))
-
-
-@both
-def test_keeps_its_sizes(cls):
-    attention = make(cls, num_heads=11)
-    sizes = [getattr(attention, name) for name in ("d_in", "d_out", "num_heads", "head_dim")]
-    assert sizes == [7, 22, 11, 2]
-    assert attention.context_length == 13
-
-
-@both
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"num_heads": 3}, ValueError, "d_out must be divisible by num_heads, got d_out=22 and nu"),
-        ({"num_heads": 0}, ValueError, "num_heads must be at least 1, got 0"),
-        ({"num_heads": 2.0}, TypeError, "num_heads must be an integer, got 2.0"),
-        ({"d_in": 0}, ValueError, "d_in must be at least 1, got 0"),
-        ({"d_out": -2}, ValueError, "d_out must be at least 1, got -2"),
-        ({"context_length": 0}, ValueError, "context_length must be at least 1, got 0"),
-        ({"context_length": "6"}, TypeError, "context_length must be an integer, got '6'"),
-        ({"dropout": 1.0}, ValueError, r"dropout must be in \[0, 1\), got 1.0"),
-        ({"dropout": -0.1}, ValueError, r"dropout must be in \[0, 1\), got -0.1"),
-        ({"dropout": True}, TypeError, "dropout must be a number, got True"),
-        ({"qkv_bias": 1}, TypeError, "qkv_bias must be True or False, got 1"),
-    ],
-)
-def test_refuses_bad_arguments(cls, change, error, message):
-    arguments = {"d_in": 7, "d_out": 22, "context_length": 6, "dropout": 0.0, "num_heads": 2}
-    with pytest.raises(error, match=message):
-        cls(**arguments | change)
-
-
-@both
-@pytest.mark.parametrize("method", ["forward", "attention_weights"])
-@pytest.mark.parametrize(
-    ("x", "error", "message"),
-    [
-        (torch.zeros(2, 5, 6), ValueError, "the last dimension of x must be d_in=7, got 6"),
-        (torch.zeros(2, 14, 7), ValueError, "at most context_length=13 tokens, got 14"),
-        (torch.zeros(7), ValueError, r"shape \(T, d_in\) or \(B, T, d_in\), got 1 dimension"),
-        (torch.zeros(1, 2, 5, 7), ValueError, "got 4 dimension"),
-        (torch.zeros(2, 0, 7), ValueError, "x must not be empty"),
-        (torch.zeros(5, 7, dtype=torch.int64), ValueError, "x must be a floating-point tensor"),
-        ([[0.0] * 7], TypeError, "x must be a torch.Tensor, got list"),
-    ],
-)
-def test_refuses_bad_input(cls, method, x, error, message):
-    with pytest.raises(error, match=message):
-        getattr(make(cls, dtype=torch.float32), method)(x)
 
 
 def test_split_and_join_refuse_what_they_cannot_cut():
@@ -375,11 +264,12 @@ def test_count_parameters_counts_what_training_can_change():
         count_parameters(3)
 
 
-def test_weights_in_float16_are_finite_where_the_kernel_is():
-    """Undivided, these scores would pass 65504, the largest number of float16."""
+def test_weights_in_float16_are_those_that_the_kernel_uses():
+    """These scores pass 65504, the largest number of float16; the kernel sums in float32."""
     torch.manual_seed(1)
     attention = FusedMultiHeadAttention(768, 768, 8, 0.0, 12).half().requires_grad_(False)
-    x = (100 * torch.randn(1, 8, 768)).half()
-    assert attention(x).isfinite().all()
-    weights = attention.attention_weights(x).float()
-    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(1, 12, 8), atol=2e-3, rtol=0)
+    x = (300 * torch.randn(1, 8, 768)).half()
+    context, weights = attention(x), attention.attention_weights(x)
+    values = split_heads(attention.W_qkv(x)[..., -768:], 12)
+    mixed = attention.out_proj(join_heads(weights @ values))
+    torch.testing.assert_close(mixed, context, rtol=0, atol=2e-3 * context.abs().max().item())

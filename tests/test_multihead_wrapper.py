@@ -8,7 +8,6 @@ from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.fused_multihead import count_parameters
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import example_batch
-from tests.devices import DEVICES
 from tests.golden import golden
 
 B, T, D_IN, D_OUT, HEADS, CONTEXT = 2, 5, 7, 3, 4, 11  # no two alike; D_OUT is per head
@@ -110,16 +109,6 @@ def test_weights_are_weights():
     assert torch.equal(weights, weights.tril())
 
 
-def test_reads_one_sequence_or_a_batch():
-    wrapper, x = make(), tokens(B, T, D_IN)
-    assert wrapper(x[0]).shape == (T, HEADS * D_OUT)
-    assert wrapper.attention_weights(x[0]).shape == (HEADS, T, T)
-    torch.testing.assert_close(wrapper(x), torch.stack([wrapper(row) for row in x]))
-    torch.testing.assert_close(
-        wrapper.attention_weights(x), torch.stack([wrapper.attention_weights(row) for row in x])
-    )
-
-
 def test_every_head_drops_weights_of_its_own():
     wrapper, x = make(dropout=0.5), tokens(B, T, D_IN)
     torch.manual_seed(7)
@@ -139,80 +128,3 @@ def test_parameters_grow_with_the_number_of_heads(qkv_bias):
         wrapper = MultiHeadAttentionWrapper(D_IN, D_OUT, CONTEXT, 0.0, heads, qkv_bias)
         per_head = 3 * D_OUT * (D_IN + qkv_bias)
         assert count_parameters(wrapper) == heads * per_head
-
-
-def test_state_goes_round():
-    wrapper, x = make(qkv_bias=True), tokens(B, T, D_IN)
-    state = wrapper.state_dict()
-    assert len(state) == HEADS * 3 * 2
-    assert not any("mask" in name for name in state)
-    torch.manual_seed(8)
-    other = MultiHeadAttentionWrapper(D_IN, D_OUT, 2 * CONTEXT, 0.5, HEADS, True).double().eval()
-    assert not torch.equal(other(x), wrapper(x))
-    other.load_state_dict(state)
-    assert torch.equal(other(x), wrapper(x))
-
-
-@pytest.mark.parametrize("device", ["meta", *DEVICES])
-def test_follows_its_device(device):
-    wrapper = make(dtype=torch.float32).to(device)
-    context = wrapper(torch.ones(B, T, D_IN, device=device))
-    assert context.device.type == device
-    assert context.shape == (B, T, HEADS * D_OUT)
-
-
-def test_bfloat16_is_close_to_float64():
-    x = tokens(B, T, D_IN)
-    rough = make(dtype=torch.bfloat16)(x.bfloat16())
-    assert rough.dtype == torch.bfloat16
-    torch.testing.assert_close(rough.double(), make()(x), atol=0.03, rtol=0)
-
-
-@pytest.mark.filterwarnings("ignore")  # the compiler's own
-def test_compiles_in_one_piece():
-    wrapper, x = make(), tokens(B, T, D_IN)
-    compiled = torch.compile(wrapper, backend="eager", fullgraph=True)
-    assert torch.equal(compiled(x), wrapper(x))
-
-
-def test_sizes_are_attributes():
-    wrapper = make()
-    assert (wrapper.d_in, wrapper.d_out, wrapper.head_dim) == (D_IN, D_OUT, D_OUT)
-    assert (wrapper.num_heads, wrapper.context_length) == (HEADS, CONTEXT)
-
-
-@pytest.mark.parametrize(
-    ("bad", "error", "message"),
-    [
-        ({"num_heads": 0}, ValueError, "num_heads must be at least 1, got 0"),
-        ({"num_heads": 2.0}, TypeError, r"num_heads must be an integer, got 2.0 \(float\)"),
-        ({"d_in": 0}, ValueError, "d_in must be at least 1, got 0"),
-        ({"d_out": "3"}, TypeError, r"d_out must be an integer, got '3' \(str\)"),
-        ({"context_length": 0}, ValueError, "context_length must be at least 1, got 0"),
-        ({"dropout": 1.0}, ValueError, r"dropout must be in \[0, 1\), got 1.0"),
-        ({"qkv_bias": None}, TypeError, "qkv_bias must be True or False, got None"),
-    ],
-)
-def test_refuses_bad_arguments(bad, error, message):
-    good = {"d_in": 7, "d_out": 3, "context_length": 11, "dropout": 0.0, "num_heads": 4}
-    with pytest.raises(error, match=message):
-        MultiHeadAttentionWrapper(**(good | bad))
-
-
-@pytest.mark.parametrize("method", ["forward", "attention_weights"])
-@pytest.mark.parametrize(
-    ("x", "message"),
-    [
-        (torch.ones(T, D_IN + 1), "last dimension of x must be d_in=7, got 8"),
-        (torch.ones(CONTEXT + 1, D_IN), "at most context_length=11 tokens, got 12"),
-        (torch.ones(D_IN), r"\(T, d_in\) or \(B, T, d_in\), got 1 dimension"),
-        (torch.ones(T, D_IN).int(), "x must be a floating-point tensor, got torch.int32"),
-        (torch.ones(B, 0, D_IN), "x must not be empty"),
-        (torch.ones(T, D_IN).double(), "x must be torch.float32 on cpu, .* got torch.float64"),
-        (torch.ones(T, D_IN, device="meta"), "x must be torch.float32 on cpu, .* on meta"),
-    ],
-    ids=lambda value: str(tuple(value.shape)) if isinstance(value, torch.Tensor) else "",
-)
-def test_refuses_bad_input(method, x, message):
-    with pytest.raises(ValueError, match=message):
-        getattr(make(dtype=torch.float32), method)(x)

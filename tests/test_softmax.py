@@ -193,17 +193,13 @@ def test_it_compiles_without_a_graph_break(function):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (([1.0, 2.0],), TypeError, r"scores must be a torch\.Tensor, got list"),
-        ((torch.ones(0, 3),), ValueError, r"scores must not be empty, got shape \(0, 3\)"),
+        ((torch.tensor(1.0),), ValueError, r"scores must have shape \(..., n\), got 0 dimension"),
         ((torch.ones(3).long(),), ValueError, r"scores must be a floating-point .* torch\.int64"),
-        ((torch.tensor(1.0),), ValueError, r"scores must have at least one dimension"),
         ((torch.ones(2, 3), 2), ValueError, r"dim must be below 2, got 2"),
         ((torch.ones(2, 3), -3), ValueError, r"dim must be at least -2, got -3"),
-        ((torch.ones(2, 3), 0.0), TypeError, r"dim must be an integer, got 0\.0 \(float\)"),
-        ((torch.ones(2, 3), True), TypeError, r"dim must be an integer, got True \(bool\)"),
         ((torch.ones(2, 3), None), TypeError, r"dim must be an integer, got None"),
     ],
 )
-def test_bad_input_is_refused_in_words(function, arguments, error, message):
+def test_refuses_bad_arguments(function, arguments, error, message):
     with pytest.raises(error, match=message):
         function(*arguments)

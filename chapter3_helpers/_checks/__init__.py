@@ -1,1 +1,1 @@
-"""Refusals of bad arguments: ``numbers`` (no torch needed) and ``tensors``."""
+"""Refusals of bad arguments, ``numbers`` (no torch needed) and ``tensors``; ``modules``."""

@@ -15,6 +15,8 @@ Kind = TypeVar("Kind")
 
 def check_size(name: str, value: int, minimum: int = 1) -> int:
     """Refuse anything but an integer of at least ``minimum``; return it as Python's ``int``."""
+    if type(value).__name__ == "SymInt":  # a length that torch.export leaves open
+        return value
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r} ({type(value).__name__})")
     if value < minimum:

@@ -5,15 +5,18 @@ Every message names the argument, says what was expected, and shows what came:
 anything else ``ValueError``.
 """
 
+from collections.abc import Container
+
 import torch
+from torch import nn
 
 
 def check_tensor(
-    name: str, value: torch.Tensor, dims: tuple[int, ...] | None = None, form: str = ""
+    name: str, value: torch.Tensor, dims: Container[int] | None = None, form: str = ""
 ) -> None:
     """Refuse anything but a non-empty floating-point tensor.
 
-    ``dims`` lists the numbers of dimensions that are allowed (None: two or more);
+    ``dims`` holds the numbers of dimensions that are allowed (None: two or more);
     ``form`` says them in words, ``(T, d_in) or (B, T, d_in)``.
     """
     if not isinstance(value, torch.Tensor):
@@ -30,26 +33,24 @@ def check_tensor(
         raise ValueError(f"{name} must be a floating-point tensor, got {value.dtype}")
 
 
-def check_input(
-    x: torch.Tensor,
-    d_in: int,
-    context_length: int | None = None,
-    weight: torch.Tensor | None = None,
-) -> None:
+def check_input(x: torch.Tensor, module: nn.Module) -> None:
     """Refuse what an attention module cannot read.
 
-    Expected is a floating-point tensor of shape (T, d_in) or (B, T, d_in) with T no longer
-    than ``context_length``, and of the dtype and on the device of ``weight``.
+    Expected is a floating-point tensor of shape (T, d_in) or (B, T, d_in), with T at most
+    ``module.context_length`` unless that is None, and of the dtype and on the device of the
+    module's weights. A projection that has replaced another may have several, or none.
     """
     check_tensor("x", x, dims=(2, 3), form="(T, d_in) or (B, T, d_in)")
+    d_in, context_length = module.d_in, module.context_length
     if x.shape[-1] != d_in:
         raise ValueError(f"the last dimension of x must be d_in={d_in}, got {x.shape[-1]}")
     if context_length is not None and x.shape[-2] > context_length:
         raise ValueError(
             f"x must hold at most context_length={context_length} tokens, got {x.shape[-2]}"
         )
-    if weight is not None:
-        check_dtype(x, weight)
+    weights = [weight for weight in module.parameters() if weight.is_floating_point()]
+    if weights and all((x.dtype, x.device) != (w.dtype, w.device) for w in weights):
+        check_dtype(x, weights[0])
 
 
 def check_dtype(x: torch.Tensor, weight: torch.Tensor) -> None:
@@ -81,12 +82,12 @@ def check_ids(
     value: torch.Tensor,
     vocab_size: int,
     context_length: int | None = None,
-    dims: tuple[int, ...] = (1, 2),
+    dims: Container[int] = (1, 2),
     form: str = "(T,) or (B, T)",
 ) -> None:
     """Refuse anything but a non-empty tensor of token ids, integers in [0, vocab_size).
 
-    ``dims`` lists the numbers of dimensions that are allowed; ``form`` says them in words.
+    ``dims`` holds the numbers of dimensions that are allowed; ``form`` says them in words.
     Values are looked at on the CPU alone: a GPU would have to finish its work first. There the
     lookup in the embedding asserts by itself, and without waiting, that no id is out of range.
     """

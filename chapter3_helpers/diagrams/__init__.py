@@ -28,40 +28,44 @@ queries (3, 1), row 2 marked:
 
 How to write one for a topic:
 
-- One file a topic, named as its notebook. A function takes arrays or tensors, and their labels,
-  and returns a ``Diagram``; it computes nothing that a lesson teaches, and knows no torch.
+- One file a topic, named as its notebook, which imports from ``diagrams.core``; its functions are
+  imported here. A function takes arrays or tensors, and their labels, and returns a ``Diagram``; it
+  computes nothing that a lesson teaches, and knows no module and no torch.
 - ``at=(column, row)`` says where a block stands. Columns and rows take the room that their largest
-  block needs, gaps that of the words on their arrows. A picture is to be at most ``layout.WIDEST``
-  pixels wide: some five columns. What is longer goes on in the next row.
-- An arrow goes straight, or turns once between the columns. One that would have to cross a block is
-  refused. Several sources may share one: ``Arrow(("queries", "keys"), "scores", "@ keys.T")``.
+  block needs, gaps that of the words on their arrows. A picture is at most ``layout.WIDEST`` pixels
+  wide, or else it would be shown smaller: some five columns. What is longer goes on below.
+- An arrow goes straight, or turns once between the columns, or goes round by ``via``. One that
+  would have to cross a block is refused. Several sources may share one, as in
+  ``Arrow(("queries", "keys"), "scores", "@ keys.T")``; it may end at a bracket, named by its
+  text. ``sign=True`` writes the text alone between two neighbours: ``weights @ values``.
 - Names are what arrows call a block by, so each is there once; ``caption`` is what the reader
   sees. Of heads in rows below each other the first alone has captions, the others ``""``.
 - Names and words on arrows are those of the notebooks: ``queries``, ``@ W_query``, ``softmax``.
 - The colours of queries, keys and values stay theirs; positive numbers have that colour, negative
   ones are grey. ``limit`` gives two blocks one scale, so that dividing looks paler.
+- ``weight=0.3`` makes an arrow a straight line as thick as that; ``Plane`` draws vectors, their
+  shadow, their angle, a clock; ``kind="owner"`` colours numbers by whose they are.
 - Test it by ``check_drawing`` of ``tests.diagrams``, with arrays of several sizes, and look at it.
 
 ==============  ========================================================================
 file            what it holds
 ==============  ========================================================================
-``blocks``      ``Block``, ``Plane``, ``Arrow``, ``Bracket``: what a diagram is made of
-``diagram``     ``Diagram``: what fits together, and the forms in which it is shown
-``words``       its description
-``routes``      which way an arrow takes
-``layout``      where everything stands, in pixels
-``drawing``     what is drawn there, as a ``scene`` of lines, texts and cells
-``painting``    how blocks look
-``page``        the picture, by matplotlib
-``live``        the SVG, for explorers
 ``map``         ``attention_map``: all of attention, at the top of every notebook
 ``attention``   ``attention_diagram``: from x to context, one head or several
+``core``        what diagrams are made of, and how they are drawn
 ==============  ========================================================================
 """
 
 from chapter3_helpers.diagrams.attention import attention_diagram
-from chapter3_helpers.diagrams.blocks import Arrow, Block, Bracket, Plane
-from chapter3_helpers.diagrams.diagram import Diagram
+from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram, Plane
 from chapter3_helpers.diagrams.map import attention_map
 
-__all__ = ["Arrow", "Block", "Bracket", "Diagram", "Plane", "attention_diagram", "attention_map"]
+__all__ = [
+    "Arrow",
+    "Block",
+    "Bracket",
+    "Diagram",
+    "Plane",
+    "attention_diagram",
+    "attention_map",
+]

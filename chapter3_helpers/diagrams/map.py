@@ -5,8 +5,7 @@ from functools import cache
 import numpy as np
 
 from chapter3_helpers._checks.numbers import check_size
-from chapter3_helpers.diagrams.blocks import Arrow, Block, Bracket
-from chapter3_helpers.diagrams.diagram import Diagram
+from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 # step -> the notebook that builds it
 BUILT_IN = {

@@ -1,89 +1,103 @@
-"""What every attention module refuses, in one style of message."""
+"""What the package takes for tokens, scores and ids, and what it says of anything else."""
 
-import numpy as np
 import pytest
 import torch
 
-from chapter3_helpers._checks.tensors import check_square
-from chapter3_helpers.causal_attention import CausalAttention
-from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
-from chapter3_helpers.grouped_query import GroupedQueryAttention
-from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
-from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
+from chapter3_helpers._checks import tensors
 
-MODULES = {
-    "v1": lambda: SelfAttention_v1(6, 10),
-    "v2": lambda: SelfAttention_v2(6, 10),
-    "causal": lambda: CausalAttention(6, 10, 5, 0.0),
-    "wrapper": lambda: MultiHeadAttentionWrapper(6, 5, 5, 0.0, 2),
-    "split": lambda: MultiHeadAttention(6, 10, 5, 0.0, 2),
-    "fused": lambda: FusedMultiHeadAttention(6, 10, 5, 0.0, 2),
-    "grouped": lambda: GroupedQueryAttention(6, 3, 1, max_seq_len=5),
-}
-BAD_INPUTS = {
-    "too long": (torch.rand(6, 6), ValueError, "5"),
-    "other width": (torch.rand(5, 7), ValueError, r"last dimension of x must be d_in=6, got 7"),
-    "one dimension": (torch.rand(6), ValueError, r"x must have shape .*, got 1 dimension"),
-    "four dimensions": (torch.rand(1, 1, 5, 6), ValueError, r"x must have shape .*, got 4"),
-    "integers": (torch.ones(5, 6, dtype=torch.long), ValueError, "x must be a floating-point"),
-    "no tokens": (torch.rand(0, 6), ValueError, "x must not be empty"),
-    "no tensor": ([[1.0] * 6], TypeError, "x must be a torch.Tensor, got list"),
-    "other dtype": (
-        torch.rand(5, 6, dtype=torch.float64),
-        ValueError,
-        r"x must be torch\.float32 on cpu, as the weights are, got torch\.float64 on cpu",
-    ),
-    "other device": (torch.rand(5, 6, device="meta"), ValueError, "got torch.float32 on meta"),
-}
+IDS = {"vocab_size": 5, "context_length": 3}
 
 
-@pytest.mark.parametrize("call", ["forward", "attention_weights"])
-@pytest.mark.parametrize("bad", BAD_INPUTS)
-@pytest.mark.parametrize("name", MODULES)
-def test_bad_input_is_named(name, bad, call):
-    x, error, message = BAD_INPUTS[bad]
-    module = MODULES[name]()
-    if bad == "too long" and module.context_length is None:
-        assert getattr(module, call)(x).shape[-2] == 6
-        return
+@pytest.mark.parametrize(
+    ("check", "value", "options", "error", "message"),
+    [
+        ("check_tensor", [[1.0]], {}, TypeError, "x must be a torch.Tensor, got list"),
+        (
+            "check_tensor",
+            torch.rand(3),
+            {},
+            ValueError,
+            r"x must have shape \(..., T, d_in\), got 1 dimension\(s\): \(3,\)",
+        ),
+        (
+            "check_tensor",
+            torch.rand(2, 3),
+            {"dims": (1, 3), "form": "(T,) or (B, T, d)"},
+            ValueError,
+            r"x must have shape \(T,\) or \(B, T, d\), got 2 dimension\(s\): \(2, 3\)",
+        ),
+        ("check_tensor", torch.rand(2, 0), {}, ValueError, r"not be empty, got shape \(2, 0\)"),
+        (
+            "check_tensor",
+            torch.ones(2, 3).int(),
+            {},
+            ValueError,
+            "must be a floating.*int32",
+        ),
+        (
+            "check_tensor",
+            torch.ones(2, 3).cfloat(),
+            {},
+            ValueError,
+            "must be a floating.*complex64",
+        ),
+        (
+            "check_square",
+            torch.rand(3, 2, 3),
+            {},
+            ValueError,
+            r"x must have shape \(..., T, T\), got \(3, 2, 3\)",
+        ),
+        ("check_square", torch.rand(3), {}, ValueError, r"\(..., T, T\), got 1 dimension"),
+        ("check_ids", [1, 2], IDS, TypeError, "x must be a torch.Tensor, got list"),
+        (
+            "check_ids",
+            torch.tensor(1),
+            IDS,
+            ValueError,
+            r"x must have shape \(T,\) or \(B, T\), not empty, got \(\)",
+        ),
+        ("check_ids", torch.ones(1, 1, 1).long(), IDS, ValueError, r"got \(1, 1, 1\)"),
+        ("check_ids", torch.ones(0).long(), IDS, ValueError, r"not empty, got \(0,\)"),
+        (
+            "check_ids",
+            torch.ones(2).long(),
+            IDS | {"dims": (2,), "form": "(B, T)"},
+            ValueError,
+            r"x must have shape \(B, T\), not empty, got \(2,\)",
+        ),
+        ("check_ids", torch.ones(3), IDS, ValueError, "x must be an integer tensor, got torch.flo"),
+        ("check_ids", torch.ones(3).bool(), IDS, ValueError, "got torch.bool"),
+        ("check_ids", torch.ones(3).short(), IDS, ValueError, "got torch.int16"),
+        (
+            "check_ids",
+            torch.ones(2, 4).long(),
+            IDS,
+            ValueError,
+            "x must hold at most context_length=3 tokens, got 4",
+        ),
+        ("check_ids", torch.tensor([0, 5]), IDS, ValueError, r"x must be in \[0, 5\), got 0 to 5"),
+        ("check_ids", torch.tensor([[-1, 4]]), IDS, ValueError, r"in \[0, 5\), got -1 to 4"),
+    ],
+)
+def test_refusals(check, value, options, error, message):
     with pytest.raises(error, match=message):
-        getattr(module, call)(x)
+        getattr(tensors, check)("x", value, **options)
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_autocast_may_mix_dtypes(name):
-    module = MODULES[name]()
-    x = torch.rand(5, 6)
-    with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
-        mixed = module(x.bfloat16())
-    torch.testing.assert_close(mixed.float(), module(x).detach(), rtol=0.05, atol=0.05)
+def test_what_is_right_passes():
+    for dims in (None, (2, 4)):
+        tensors.check_tensor("x", torch.rand(1, 1), dims=dims)
+    tensors.check_square("x", torch.rand(3, 2, 2).half())
+    for ids in (torch.tensor([0, 4]), torch.tensor([[0, 4, 1]]).int()):
+        tensors.check_ids("x", ids, **IDS)
+    tensors.check_ids("x", torch.zeros(2, 99).long(), vocab_size=1)  # any length
+    tensors.check_ids("x", torch.zeros(1, 1, 1).long(), vocab_size=1, dims=(3,))
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_autocast_does_not_convert_float64(name):
-    module = MODULES[name]()
-    with (
-        torch.autocast("cpu", dtype=torch.bfloat16),
-        pytest.raises(ValueError, match=r"x must be torch.float32 on cpu.* got torch.float64"),
-    ):
-        module(torch.rand(5, 6, dtype=torch.float64))
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_autocast_neither_converts_float64_weights_nor_moves_tokens(name):
-    module = MODULES[name]()
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        with pytest.raises(ValueError, match=r"on meta, as the weights are, got .* on cpu"):
-            MODULES[name]().to("meta")(torch.rand(5, 6))
-        with pytest.raises(ValueError, match=r"x must be torch.float64 .* got torch.float32"):
-            module.double()(torch.rand(5, 6))
-
-
-def test_numpys_numbers_will_do_for_sizes_and_probabilities():
-    attention = CausalAttention(np.int64(3), np.int32(2), 6, np.float32(0.5))
-    assert attention(torch.rand(5, 3)).shape == (5, 2)
-
-
-def test_scores_have_to_be_square():
-    with pytest.raises(ValueError, match=r"scores must have shape \(\.\.\., T, T\), got \(2, 3\)"):
-        check_square("scores", torch.rand(2, 3))
+@pytest.mark.filterwarnings("ignore")  # the compiler's own
+def test_a_compiled_graph_cannot_look_at_ids():
+    compiled = torch.compile(
+        lambda ids: tensors.check_ids("x", ids, **IDS), backend="eager", fullgraph=True
+    )
+    compiled(torch.tensor([7]))

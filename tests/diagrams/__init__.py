@@ -3,9 +3,9 @@
 from itertools import combinations, pairwise
 
 from chapter3_helpers.diagrams import Diagram
-from chapter3_helpers.diagrams.drawing import draw
-from chapter3_helpers.diagrams.layout import WIDEST, fit
-from chapter3_helpers.diagrams.scene import Cells, Group, Line, Text, text_width
+from chapter3_helpers.diagrams.core.drawing import draw
+from chapter3_helpers.diagrams.core.layout import WIDEST, fit
+from chapter3_helpers.diagrams.core.scene import Cells, Group, Line, Text, text_width
 
 
 def check_drawing(diagram: Diagram) -> None:

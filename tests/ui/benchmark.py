@@ -11,11 +11,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-import nbformat
-from nbformat.v4 import new_code_cell, new_notebook
 from tqdm import tqdm
 
-from tests.ui.lab import HOW_TO_GET_IT, browse, find_chromium, open_notebook, run_all, serve
+from tests.ui.lab import (
+    HOW_TO_GET_IT,
+    browse,
+    find_chromium,
+    open_notebook,
+    run_all,
+    serve,
+    write_notebook,
+)
 
 PRESSES = 15
 HELD_STEPS = 40
@@ -145,8 +151,7 @@ def main() -> int:
                     ("explorer", EXPLORER.format(**settings), ".c3-explorer .c3-view"),
                     ("interact", INTERACT.format(**interact), ".widget-interact .widget-output"),
                 ):
-                    notebook = new_notebook(cells=[new_code_cell(source.strip())])
-                    nbformat.write(notebook, folder / f"{way}.ipynb")
+                    write_notebook(folder / f"{way}.ipynb", source)
                     page = open_notebook(browser, server, f"{way}.ipynb")
                     run_all(page)
                     page.locator(output).first.wait_for()

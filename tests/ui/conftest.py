@@ -1,9 +1,8 @@
 import os
-import shutil
 
 import pytest
 
-from tests.ui.lab import HOW_TO_GET_IT, NOTEBOOKS, browse, find_chromium, serve
+from tests.ui.lab import HOW_TO_GET_IT, browse, find_chromium, serve
 
 
 @pytest.fixture(scope="session")
@@ -18,10 +17,8 @@ def browser():
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """A copy of the notebooks, so that no test writes to the real ones."""
-    copy = tmp_path_factory.mktemp("lab") / "notebooks"
-    shutil.copytree(NOTEBOOKS, copy, ignore=shutil.ignore_patterns(".*"))
-    return copy
+    """Where a test puts the notebooks that it opens, none of them the real ones."""
+    return tmp_path_factory.mktemp("notebooks")
 
 
 @pytest.fixture(scope="session")

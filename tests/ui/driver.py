@@ -1,10 +1,10 @@
 """Move an explorer's controls on the page, and read what it then shows."""
 
-import contextlib
 import time
+from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from chapter3_helpers.explorers.controls import Control, Pick, Steps, Switch, Words
 from chapter3_helpers.explorers.panels import render, render_error
@@ -14,6 +14,20 @@ from chapter3_helpers.explorers.widget import Explorer
 READ = """root => Array.from(root.querySelectorAll('td, th, caption, h4, p, figcaption, text'))
     .map(e => (e.className.baseVal ?? e.className) + '|' + e.textContent)"""
 PARSE = f"html => ({READ})(new DOMParser().parseFromString(html, 'text/html').body)"
+# What stands on the page at one moment: the controls and, read in the same breath, what is shown.
+SNAPSHOT = f"""(root, names) => {{
+    const controls = names.map(name => {{
+        const place = root.querySelector('.c3-control-' + name);
+        const input = place.querySelector('input'), list = place.querySelector('select');
+        return {{
+            text: input?.value,
+            on: input?.checked,
+            choice: list?.options[list.selectedIndex]?.text,
+            readout: place.querySelector('.widget-readout')?.innerText,
+        }};
+    }});
+    return [controls, ({READ})(root.querySelector('.c3-view'))];
+}}"""
 
 
 class NotOfferedError(Exception):
@@ -25,81 +39,87 @@ class PageExplorer:
 
     def __init__(self, page: Page, root: Locator, model: Explorer):
         self.page, self.root, self.model = page, root, model
+        self.timeout = 20.0  # seconds until what is not shown counts as wrong
+        self._expected: dict[str, list[str]] = {}
 
     def control(self, control: Control) -> Locator:
         return self.root.locator(f".c3-control-{control.name}")
 
-    def read_settings(self) -> dict[str, Any]:
-        """Read the value of every control from the page."""
+    def snapshot(self) -> tuple[dict[str, Any], list[str]]:
+        """Read the value of every control, and what the explorer shows."""
+        names = [control.name for control in self.model.spec]
+        found, shown = self.root.evaluate(SNAPSHOT, names)
         settings = {control.name: control.default for control in self.model.spec}
-        for control in self.model.spec:
-            settings[control.name] = self._read(control, settings)
-        return settings
+        for control, parts in zip(self.model.spec, found, strict=True):
+            settings[control.name] = _value(control, parts, settings)
+        return settings, shown
 
-    def _read(self, control: Control, settings: dict[str, Any]) -> Any:
-        place = self.control(control)
-        if isinstance(control, Words):
-            return place.locator("input").input_value()
-        if isinstance(control, Switch):
-            return place.locator("input").is_checked()
-        if isinstance(control, Pick):
-            label = place.locator("select").evaluate("e => e.options[e.selectedIndex].text")
-            return _by_label(control.options, label)
-        text = place.locator(".widget-readout").inner_text()
-        if isinstance(control, Steps):
-            return _by_label(control.options(settings), text)
-        return type(control.default)(text.replace(",", ""))
+    def expected(self, settings: dict[str, Any]) -> list[str]:
+        """Compute what it should show for these settings."""
+        key = repr(settings)
+        if key not in self._expected:
+            try:
+                content = render(self.model.panels(settings))
+            except ValueError as error:
+                content = render_error(str(error))
+            self._expected[key] = self.page.evaluate(PARSE, content)
+        return self._expected[key]
 
-    def shown(self) -> list[str]:
-        """Read what the explorer shows."""
-        return self.root.locator(".c3:not(:has(pre))").first.evaluate(READ)
+    def settle(
+        self, what: str = "", wanted: Callable[[dict[str, Any]], bool] = lambda settings: True
+    ) -> None:
+        """Wait until the explorer shows what its controls say; fail with the difference.
 
-    def expected(self) -> list[str]:
-        """Compute what it should show for the settings that stand on the page."""
-        try:
-            content = render(self.model.panels(self.read_settings()))
-        except ValueError as error:
-            content = render_error(str(error))
-        return self.page.evaluate(PARSE, content)
-
-    def settle(self, timeout: float = 10.0) -> None:
-        """Wait until the explorer shows what it should; fail with the difference if it won't."""
-        deadline = time.monotonic() + timeout
+        Args:
+            what: what should happen, in words.
+            wanted: whether it has, by where the controls stand.
+        """
+        deadline = time.monotonic() + self.timeout
         while True:
             late = time.monotonic() > deadline
             try:
-                shown, expected = self.shown(), self.expected()
+                settings, shown = self.snapshot()
             except NotOfferedError:
                 if late:
                     raise
             else:
-                if shown == expected:
+                arrived = wanted(settings)
+                if arrived and shown == self.expected(settings):
                     return
                 if late:
                     break
-            self.page.wait_for_timeout(50)
+            self.page.wait_for_timeout(30)
+        if not arrived:
+            raise AssertionError(f"{self.model.name}: {what}, but it is at {settings}")
+        expected = self.expected(settings)
         pairs = zip(shown, expected, strict=False)
         differences = [f"{old} != {new}" for old, new in pairs if old != new][:5]
         raise AssertionError(
-            f"{self.model.name} at {self.read_settings()} shows {len(shown)} texts, expected are "
+            f"{self.model.name} at {settings} shows {len(shown)} texts, expected are "
             f"{len(expected)}; first differences: {differences}"
         )
 
-    def wait_for(self, settings: dict[str, Any], timeout: float = 10.0) -> None:
-        """Wait until the controls stand at these settings and the explorer shows what it should."""
-        deadline = time.monotonic() + timeout
-        found = None
-        while found != settings:
-            if time.monotonic() > deadline:
-                raise AssertionError(f"{self.model.name} is at {found}, expected {settings}")
-            with contextlib.suppress(NotOfferedError):
-                found = self.read_settings()
-            self.page.wait_for_timeout(50)
-        self.settle()
+    def settle_at(self, settings: dict[str, Any]) -> None:
+        """Wait until the controls stand at these settings, and what is shown goes with them."""
+        self.settle(f"it should be at {settings}", lambda found: found == settings)
+
+    def settle_away_from(self, settings: dict[str, Any], name: str, what: str) -> None:
+        """Wait until one control stands elsewhere, and what is shown goes with it."""
+        self.settle(what, lambda found: found[name] != settings[name])
+
+    def settle_code(self) -> None:
+        """Wait until the lines of Python are those for what the controls say."""
+        settings, _ = self.snapshot()
+        try:
+            self.model.panels(settings)
+            code = self.model.code(settings)
+        except ValueError:  # a sentence is shown instead
+            code = ""
+        expect(self.root.locator(".c3 pre")).to_have_js_property("textContent", code)
 
     def reset(self) -> None:
         self.press("Reset")
-        self.wait_for(self.model.settings)
+        self.settle_at(self.model.settings)
 
     def enable(self, control: Control) -> None:
         """Go back to the start, and make another choice where this control needs one."""
@@ -122,7 +142,7 @@ class PageExplorer:
         self.model.set(**{control.name: value})  # it knows what else moves with it
         settings = self.model.settings
         self.model.reset()
-        self.wait_for(settings)
+        self.settle_at(settings)
 
     def move_by_keyboard(self, control: Control) -> None:
         place = self.control(control)
@@ -182,8 +202,18 @@ class PageExplorer:
     def press(self, label: str) -> None:
         self.root.get_by_role("button", name=label).click()
 
-    def code(self) -> str:
-        return self.root.locator(".c3 pre").inner_text()
+
+def _value(control: Control, parts: dict[str, Any], settings: dict[str, Any]) -> Any:
+    """Return a control's value, from what its parts show."""
+    if isinstance(control, Words):
+        return parts["text"]
+    if isinstance(control, Switch):
+        return parts["on"]
+    if isinstance(control, Pick):
+        return _by_label(control.options, parts["choice"] or "")
+    if isinstance(control, Steps):
+        return _by_label(control.options(settings), parts["readout"])
+    return type(control.default)(parts["readout"].replace(",", ""))
 
 
 def _choices(control: Control) -> list[Any]:

@@ -15,9 +15,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+from tests.notebook_files import KERNEL
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 HOW_TO_GET_IT = (
     "No Chromium was found, so nothing was tried in a browser. Install it (Debian: "
@@ -126,19 +129,25 @@ def browse() -> Iterator[Browser]:
             browser.close()
 
 
+def write_notebook(path: Path, *sources: str, kernel: bool = True) -> None:
+    """Write a notebook of a few cells; it names its kernel, unless JupyterLab is to ask for one."""
+    notebook = new_notebook(cells=[new_code_cell(source.strip()) for source in sources])
+    if kernel:
+        notebook.metadata.kernelspec = KERNEL
+    nbformat.write(notebook, path)
+
+
 def open_notebook(browser: Browser, server: Server, name: str, width: int = 1600) -> Page:
     """Open a notebook and wait for its kernel."""
     page = browser.new_page(viewport={"width": width, "height": 1000})
     page.set_default_timeout(60_000)
+    # JupyterLab may ask which kernel is meant, also late: at the next step this takes the first.
+    question = page.locator(".jp-Dialog").get_by_role("button", name="Select Kernel")
+    page.add_locator_handler(question, lambda button: button.click())
     page.goto(server.address(name))
     page.wait_for_selector(".jp-Notebook .jp-Cell")
     kernel = page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
-    question = page.get_by_role("button", name="Select Kernel")  # asked if the kernel came late
-    expect(kernel.or_(question).first).to_be_visible()
-    page.wait_for_timeout(500)
-    if question.is_visible():
-        question.click()
-        expect(kernel).to_be_visible()
+    expect(kernel.first).to_be_visible()
     return page
 
 

@@ -12,7 +12,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.listening import listening_addresses
-from tests.ui.lab import NOTEBOOKS, free_port
+from tests.notebook_files import NOTEBOOKS
+from tests.ui.lab import free_port
 
 ROOT = NOTEBOOKS.parent
 

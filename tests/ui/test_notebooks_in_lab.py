@@ -1,57 +1,99 @@
-"""Every notebook in a real JupyterLab: it runs, and its explorers follow keyboard and mouse."""
+"""A real JupyterLab: explorers follow keyboard and mouse, and a notebook runs as a whole.
 
+What a notebook prints is nbval's to compare. Here the cells that end in an explorer, as the
+notebooks have them, stand alone in one notebook with one kernel. With SCREENSHOTS=1 each is also
+kept as a picture, in both themes and at two widths, for a person to look at.
+"""
+
+import os
+import re
 from pathlib import Path
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from playwright.sync_api import expect
 
 from chapter3_helpers import explorers
 from chapter3_helpers.explorers.controls import Words
+from tests.notebook_files import NOTEBOOKS, code_cells, notebook_paths, read
 from tests.ui.driver import PageExplorer
-from tests.ui.lab import NOTEBOOKS, choose_theme, errors, open_notebook, run_all
+from tests.ui.lab import choose_theme, errors, open_notebook, run_all, write_notebook
 
-PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
+WHOLE = NOTEBOOKS / "07_fused_multihead.ipynb"
 PICTURES = Path(__file__).parents[2] / "ui-screenshots"
 MARKUP = '<b id="typed">bold</b> & "quoted"'
 
 
-def explorer_names(path: Path) -> list[str]:
-    """Return the explorers that a notebook shows, in order."""
-    cells = nbformat.read(path, as_version=4).cells
-    lines = [cell.source.splitlines()[-1:] for cell in cells if cell.cell_type == "code"]
-    calls = [line[0].split("(")[0] for line in lines if line]
-    return [name for name in calls if name in explorers.__all__]
+def explorer_cells(path: Path) -> dict[str, str]:
+    """Return the source of the cells that end in an explorer, by the explorer's name."""
+    last_lines = [(cell.source.splitlines()[-1:], cell.source) for cell in code_cells(read(path))]
+    calls = {lines[0].split("(")[0]: source for lines, source in last_lines if lines}
+    return {name: source for name, source in calls.items() if name in explorers.__all__}
 
 
-def take_pictures(page, name: str, theme: str) -> None:
-    """Take the explorers of a page at two widths, and the top of the notebook."""
-    PICTURES.mkdir(exist_ok=True)
-    for width in (900, 1600):
-        page.set_viewport_size({"width": width, "height": 1000})
-        page.wait_for_timeout(300)
-        for i, root in enumerate(page.locator(".c3-explorer").all()):
-            root.scroll_into_view_if_needed()
-            root.screenshot(path=PICTURES / f"{name}-{i}-{theme}-{width}.png")
+CELLS = {path.stem: explorer_cells(path) for path in notebook_paths()}
+NAMES = [name for cells in CELLS.values() for name in cells]
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
-def test_notebook_runs_and_its_explorers_follow(browser, server, path):
-    page = open_notebook(browser, server, path.name)
+def test_every_notebook_shows_an_explorer_and_every_explorer_is_shown_once():
+    assert all(CELLS.values())
+    assert sorted(NAMES) == sorted(explorers.__all__)
+
+
+@pytest.fixture(scope="module")
+def page(browser, server, folder):
+    """A notebook that holds every explorer, after Run All."""
+    sources = [source for cells in CELLS.values() for source in cells.values()]
+    write_notebook(folder / "explorers.ipynb", *sources)
+    page = open_notebook(browser, server, "explorers.ipynb")
+    run_all(page)
+    assert errors(page) == []
+    assert page.locator(".c3-explorer").count() == len(NAMES)
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_explorer_follows_keyboard_and_mouse_and_shows_what_the_package_computes(page, name):
+    root = page.locator(".c3-explorer").nth(NAMES.index(name))
+    drive(PageExplorer(page, root, getattr(explorers, name)()))
+    assert errors(page) == []
+
+
+def test_explorers_are_drawn_in_the_ink_of_the_theme(page):
+    for theme in ("light", "dark"):
+        choose_theme(page, theme)
+        for view in page.locator(".c3-view .c3").all():
+            ink, ground = view.evaluate(
+                "e => [getComputedStyle(e).color, "
+                "getComputedStyle(document.querySelector('.jp-Notebook')).backgroundColor]"
+            )
+            contrast = luminance(ink) - luminance(ground)
+            assert (contrast if theme == "dark" else -contrast) > 0.5
+        if os.environ.get("SCREENSHOTS"):
+            take_pictures(page, theme)
+
+
+def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server, folder):
+    notebook = read(WHOLE)
+    for cell in code_cells(notebook):
+        cell.execution_count, cell.outputs = None, []
+    headings = [cell for cell in notebook.cells if re.match("## ", cell.source)]
+    headings[0].metadata["jp-MarkdownHeadingCollapsed"] = True
+    nbformat.write(notebook, folder / WHOLE.name)
+    page = open_notebook(browser, server, WHOLE.name)
     try:
+        expect(page.get_by_text(re.compile(r"cells? hidden")).first).to_be_visible()
         run_all(page)
         assert errors(page) == []
-        names = explorer_names(path)
+        prompts = page.locator(".jp-CodeCell .jp-InputPrompt").all_text_contents()
+        assert prompts == [f"[{count + 1}]:" for count in range(len(code_cells(notebook)))]
+        names = CELLS[WHOLE.stem]
         roots = page.locator(".c3-explorer")
         assert roots.count() == len(names) >= 1
-        for i, name in enumerate(names):
-            drive(PageExplorer(page, roots.nth(i), getattr(explorers, name)()))
-        assert errors(page) == []
-        take_pictures(page, path.stem, "light")
-        choose_theme(page, "dark")
-        check_dark_theme(page)
-        take_pictures(page, path.stem, "dark")
-        choose_theme(page, "light")
+        for root, name in zip(roots.all(), names, strict=True):
+            explorer = PageExplorer(page, root, getattr(explorers, name)())
+            explorer.settle_at(explorer.model.settings)
     finally:
         page.close()
 
@@ -63,33 +105,29 @@ from chapter3_helpers.explorers.widget import Explorer
 
 def build(enabled):
     return Explorer(
-        "one slider that moves and one that may not",
-        [
-            Slider("a", "a", 1, "This one moves", low=0, high=9),
-            Slider("b", "b", 1, "This one may not", enabled, low=0, high=9),
-        ],
-        lambda settings: [Note(f"{settings['a']} and {settings['b']}")],
-        lambda settings: [f"a, b = {settings['a']}, {settings['b']}"],
+        "one slider",
+        [Slider("a", "a", 1, "This one may move or not", enabled, low=0, high=9)],
+        lambda settings: [Note(str(settings["a"]))],
+        lambda settings: [f"a = {settings['a']}"],
     )
 """
 
 
-@pytest.mark.parametrize("stuck", [False, True])
-def test_a_control_that_does_not_move_is_noticed(browser, server, folder, stuck):
+def test_a_control_that_does_not_move_is_noticed_and_a_question_for_a_kernel_answered(
+    browser, server, folder
+):
     """What drives the explorers says so, rather than pass over the control."""
-    source = f"{STUCK}\nbuild(lambda settings: {not stuck})"
-    notebook = new_notebook(cells=[new_code_cell(source)])
-    nbformat.write(notebook, folder / f"stuck-{stuck}.ipynb")
+    write_notebook(folder / "stuck.ipynb", f"{STUCK}\nbuild(lambda _: False)", kernel=False)
     space: dict = {}
     exec(STUCK, space)
-    page = open_notebook(browser, server, f"stuck-{stuck}.ipynb")
+    page = open_notebook(browser, server, "stuck.ipynb")
     try:
         run_all(page)
-        explorer = PageExplorer(page, page.locator(".c3-explorer"), space["build"](lambda _: True))
-        if stuck:
-            with pytest.raises(AssertionError, match="b: move_by_keyboard left it at 1"):
-                drive(explorer)
-        else:
+        model = space["build"](lambda _: True)
+        explorer = PageExplorer(page, page.locator(".c3-explorer"), model)
+        explorer.settle_at(model.settings)
+        explorer.timeout = 2
+        with pytest.raises(AssertionError, match="move_by_keyboard should move a, but it is at"):
             drive(explorer)
     finally:
         page.close()
@@ -98,44 +136,47 @@ def test_a_control_that_does_not_move_is_noticed(browser, server, folder, stuck)
 def drive(explorer: PageExplorer) -> None:
     """Move every control by keyboard and by mouse; what is shown must follow each time."""
     explorer.root.scroll_into_view_if_needed()
-    explorer.wait_for(explorer.model.settings)
-    start = explorer.shown()
+    explorer.settle_at(explorer.model.settings)
+    _, start = explorer.snapshot()
     for control in explorer.model.spec:
         for move in (explorer.move_by_keyboard, explorer.move_by_mouse):
             explorer.enable(control)
-            before = explorer.read_settings()[control.name]
+            before, _ = explorer.snapshot()
             move(control)
-            explorer.settle()
-            after = explorer.read_settings()[control.name]
-            assert after != before, f"{control.name}: {move.__name__} left it at {before!r}"
+            explorer.settle_away_from(
+                before, control.name, f"{move.__name__} should move {control.name}"
+            )
+    explorer.reset()
+    explorer.press("Python")
+    explorer.settle_code()
     for control in explorer.model.spec:
         if isinstance(control, Words):
             check_typed_text(explorer, control)
-    explorer.press("Python")
     explorer.reset()
-    explorer.page.wait_for_timeout(300)
-    assert explorer.shown() == start
-    assert explorer.code().strip() == explorer.model.code(explorer.model.settings).strip()
+    explorer.settle_code()
+    assert explorer.snapshot() == (explorer.model.settings, start)
     explorer.press("Python")
 
 
 def check_typed_text(explorer: PageExplorer, control: Words) -> None:
     """Markup that a reader types is shown as text; an empty or endless text gets a sentence."""
     for text in (MARKUP, "", "word " * 200, "我想吃酸菜鱼"):
+        before, _ = explorer.snapshot()
         explorer.type_text(control, text)
-        explorer.settle()
+        explorer.settle_away_from(before, control.name, f"{text!r} should be in {control.name}")
+        explorer.settle_code()
         assert explorer.root.locator("#typed").count() == 0
-    explorer.type_text(control, control.default)
-    explorer.settle()
 
 
-def check_dark_theme(page) -> None:
-    """The explorers are drawn in the theme's own ink, legible against its ground."""
-    ink, ground = page.locator(".c3").first.evaluate(
-        "e => [getComputedStyle(e).color, "
-        "getComputedStyle(document.querySelector('.jp-Notebook')).backgroundColor]"
-    )
-    assert luminance(ink) - luminance(ground) > 0.5
+def take_pictures(page, theme: str) -> None:
+    """Take a picture of every explorer at two widths."""
+    PICTURES.mkdir(exist_ok=True)
+    for width in (900, 1600):
+        page.set_viewport_size({"width": width, "height": 1000})
+        page.wait_for_timeout(300)
+        for name, root in zip(NAMES, page.locator(".c3-explorer").all(), strict=True):
+            root.scroll_into_view_if_needed()
+            root.screenshot(path=PICTURES / f"{name}-{theme}-{width}.png")
 
 
 def luminance(colour: str) -> float:

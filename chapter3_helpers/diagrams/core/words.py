@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from chapter3_helpers.diagrams.blocks import Block, Plane
-from chapter3_helpers.diagrams.painting import decimals_of
+from chapter3_helpers.diagrams.core.blocks import Block, Bracket, Plane
+from chapter3_helpers.diagrams.core.shades import written
 
 if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.diagram import Diagram
+    from chapter3_helpers.diagrams.core.diagram import Diagram
 
 MOST_DESCRIBED = 100  # numbers of a block; a larger one is described by its shape
 STATES = {"lit": "Built here", "known": "Known", "grey": "Not yet"}
 
 
-def describe(diagram: "Diagram") -> str:
+def describe(diagram: "Diagram", numbers: bool = True) -> str:
     """Return the title, what is lit, the arrows with what happens on them, and the numbers."""
     lines = [f"Diagram: {diagram.title.rstrip('.')}."]
     things = diagram.blocks
@@ -31,7 +31,7 @@ def describe(diagram: "Diagram") -> str:
     lines += _arrows(diagram)
     for bracket in diagram.brackets:
         lines.append(f"{bracket.text}: {', '.join(bracket.blocks)}.")
-    for thing in things:
+    for thing in things if numbers else ():
         lines.extend(_plane(thing) if isinstance(thing, Plane) else _block(thing))
     return "\n".join(lines)
 
@@ -40,7 +40,8 @@ def _arrows(diagram: "Diagram") -> list[str]:
     """Write one line a chain of arrows: ``x (6, 3) -> @ W_query -> queries (6, 2)``."""
 
     def label(name: str) -> str:
-        return name if diagram.bracket(name) else diagram[name].label
+        end = diagram[name]
+        return name if isinstance(end, Bracket) else end.label
 
     lines: list[str] = []
     before = None
@@ -72,14 +73,7 @@ def _block(block: Block) -> list[str]:
     head = ", ".join([block.label, *marked])
     if block.values.size > MOST_DESCRIBED:
         return [head] if marked else []
-    decimals = decimals_of(block)
-    cells = [
-        [
-            "hidden" if hide else f"{round(value, decimals) + 0.0:.{decimals}f}"
-            for value, hide in zip(row, hidden, strict=True)
-        ]
-        for row, hidden in zip(block.values, block.hidden, strict=True)
-    ]
+    cells = written(block)
     labels = block.rows or ("",) * len(cells)
     columns = [["", *(block.columns or ())]] if block.columns else []
     table = columns + [[label, *row] for label, row in zip(labels, cells, strict=True)]
@@ -110,8 +104,7 @@ def _plane(plane: Plane) -> list[str]:
             f"{_number(sign * length)}"
         )
     if plane.angle is not None:
-        a, b = plane.vectors[list(plane.angle)]
-        degrees = abs(math.degrees(math.atan2(a[0] * b[1] - a[1] * b[0], a @ b)))
+        degrees = abs(math.degrees(plane.turned()))
         first, second = (names[index] for index in plane.angle)
         lines.append(f"angle between {first} and {second}: {degrees:.1f} degrees")
     return lines

@@ -4,6 +4,7 @@ All of it is data. Where a thing stands is said by ``at=(column, row)``, in whol
 upper left; how large it is follows from its numbers.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._checks.numbers import check_choice
-from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.arrays import check_labels, hidden_cells, to_array
 
 KINDS = ("signed", "query", "key", "value", "weights", "owner", "tokens")
 STATES = ("known", "lit", "grey")
@@ -44,6 +45,12 @@ class Thing:
         """The name with the shape, ``queries (6, 2)``."""
         return f"{self.name} {self.shape}" if self.shape else self.name
 
+    def _set_labels(self, name: str, count: int) -> None:
+        labels = getattr(self, name)
+        if labels is not None:
+            check_labels(count, **{name: labels})
+            self._set(name, tuple(map(str, labels)))
+
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
@@ -56,7 +63,7 @@ class Block(Thing):
         name: what arrows and brackets call it; no two blocks have the same.
         at: (column, row).
         values: array or tensor (rows, columns) or (columns,); for tokens their texts, one a row.
-            Cells that are not finite count as hidden.
+            Cells of -inf and NaN count as hidden.
         kind: what the numbers are, which chooses their colours: ``signed``, ``query``, ``key``,
             ``value``, ``weights`` (from 0 to 1), ``owner`` (integers: whose number it is) or
             ``tokens``.
@@ -101,24 +108,19 @@ class Block(Thing):
         if self.shape is None:
             self._set("shape", str(values.shape))
         # from here on a matrix: tokens stand below each other, a vector is one row
-        tall = self.kind == "tokens"
-        values = values[:, None] if tall else values.reshape(-1, values.shape[-1])
-        hidden = np.zeros(values.shape, bool) if tall else ~np.isfinite(values)
-        if self.hidden is not None:
-            given = to_array(self.hidden).astype(bool)
-            if given.size != values.size or given.shape[-1] != values.shape[-1]:
-                raise ValueError(
-                    f"hidden must have shape {values.shape}, as block {self.name!r}, "
-                    f"got {given.shape}"
-                )
-            hidden = hidden | given.reshape(values.shape)
+        hidden = None if self.hidden is None else to_array(self.hidden)
+        if self.kind == "tokens":
+            values, hide = values[:, None], np.zeros((len(values), 1), bool)
+        else:
+            hide = np.atleast_2d(hidden_cells(values, hidden))
+            values = np.atleast_2d(values)
         self._set("values", values)
-        self._set("hidden", hidden)
+        self._set("hidden", hide)
         height, width = values.shape
         check_index("picked", self.picked, height)
         check_index("picked_column", self.picked_column, width)
-        self._set("rows", check_labels("rows", self.rows, height))
-        self._set("columns", check_labels("columns", self.columns, width))
+        self._set_labels("rows", height)
+        self._set_labels("columns", width)
 
     def _read_values(self) -> np.ndarray:
         if self.kind == "tokens":
@@ -176,11 +178,12 @@ class Plane(Thing):
             )
         count = len(vectors)
         self._set("vectors", vectors)
-        self._set("labels", check_labels("labels", self.labels, count) or ("",) * count)
-        kinds = check_labels("kinds", self.kinds, count) or ("signed",) * count
-        for kind in kinds:
+        self._set("labels", ("",) * count if self.labels is None else self.labels)
+        self._set("kinds", ("signed",) * count if self.kinds is None else self.kinds)
+        self._set_labels("labels", count)
+        self._set_labels("kinds", count)
+        for kind in self.kinds:
             check_choice("kinds", kind, ("signed", "query", "key", "value"))
-        self._set("kinds", kinds)
         for name in ("shadow", "angle"):
             for index in getattr(self, name) or ():
                 check_index(name, index, count)
@@ -189,6 +192,12 @@ class Plane(Thing):
             self._set("reach", 1.4 * max(longest, float(self.circle)) or 1.0)
         if self.shape is None:
             self._set("shape", "")
+
+    def turned(self) -> float:
+        """Return by how much the second vector of ``angle`` is turned from the first, in radians,
+        from -pi to pi."""
+        (ax, ay), (bx, by) = self.vectors[list(self.angle)]
+        return math.atan2(ax * by - ay * bx, ax * bx + ay * by)
 
     def shadow_of(self) -> np.ndarray | None:
         """Return where the shadow ends: the foot of vector i on the line of vector j."""
@@ -267,11 +276,3 @@ def check_text(name: str, value: Any, empty: bool = False) -> None:
 def check_index(name: str, value: int | None, count: int) -> None:
     if value is not None and not 0 <= value < count:
         raise ValueError(f"{name} must be from 0 to {count - 1}, got {value!r}")
-
-
-def check_labels(name: str, labels: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
-    if labels is None:
-        return None
-    if isinstance(labels, str) or len(labels) != count:
-        raise ValueError(f"{name} must be {count} labels, got {labels!r}")
-    return tuple(map(str, labels))

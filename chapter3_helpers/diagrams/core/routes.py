@@ -43,6 +43,13 @@ class Route:
         return column - 1 if self.target[0] > self.source[0] else column
 
     @property
+    def word_spot(self) -> tuple:
+        """What no two arrows may share if both carry words."""
+        if self.upright or self.turn in ("above", "below"):
+            return self.turn, self.target[0], self.row_gap
+        return "gap", self.word_gap, self.source[1] if self.turn == "late" else self.target[1]
+
+    @property
     def turn_gap(self) -> tuple[int, str] | None:
         """The gap between columns in which it turns, and at which side of that."""
         if self.turn == "early":
@@ -69,8 +76,20 @@ def between(a: int, b: int) -> range:
     return range(min(a, b) + 1, max(a, b))
 
 
-def find_route(source: At, target: At, taken: Iterable[At], via: str | None = None) -> Route | None:
+def find_route(
+    source: At,
+    target: At,
+    taken: Iterable[At],
+    via: str | None = None,
+    words: Iterable[tuple] = (),
+) -> Route | None:
     """Return the first way that crosses no other block; None if there is none.
+
+    Args:
+        source, target: where it starts and ends.
+        taken: where blocks stand.
+        via: the way to take round what stands between.
+        words: spots at which its own words could not stand, since others do.
 
     >>> find_route((0, 0), (2, 1), taken=[(1, 1)]).turn
     'late'
@@ -92,6 +111,5 @@ def find_route(source: At, target: At, taken: Iterable[At], via: str | None = No
             "over": [*((c, r0) for c in columns), (c1, r0), *((c1, row) for row in rows)],
             "down": [*((c0, row) for row in rows), (c0, r1), *((c, r1) for c in columns)],
         }
-    free = (turn for turn, way in ways.items() if not taken.intersection(way))
-    turn = next(free, None)
-    return turn and Route(source, target, turn)
+    routes = (Route(source, target, turn) for turn, way in ways.items() if taken.isdisjoint(way))
+    return next((route for route in routes if route.word_spot not in words), None)

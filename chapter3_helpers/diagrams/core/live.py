@@ -4,11 +4,13 @@ import html
 import math
 from typing import TYPE_CHECKING
 
-from chapter3_helpers.diagrams import drawing
-from chapter3_helpers.diagrams.scene import Box, Cells, Group, Line, Text
+from chapter3_helpers._figures.colours import CELL_BORDER
+from chapter3_helpers.diagrams.core import drawing
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text
+from chapter3_helpers.diagrams.core.words import describe
 
 if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.diagram import Diagram
+    from chapter3_helpers.diagrams.core.diagram import Diagram
 
 INK = "var(--jp-content-font-color1,#222)"
 SOFT = "var(--jp-content-font-color2,#555)"
@@ -30,7 +32,7 @@ TONES = {
 def draw(diagram: "Diagram") -> str:
     """Return a diagram as an ``svg`` element; its description says every arrow."""
     scene = drawing.draw(diagram)
-    said = diagram.description.split("\n", 1)
+    said = describe(diagram, numbers=False).split("\n", 1)  # cells say their own
     inside = "".join(map(_paint, scene.items))
     return (
         f'<svg viewBox="0 0 {scene.width:.0f} {scene.height:.0f}" width="{scene.width:.0f}" '
@@ -69,19 +71,23 @@ def _tone(tone: str) -> str:
 
 
 def _cells(item: Cells) -> str:
-    """Draw one rectangle a cell; a hair of white is left between them while they are large."""
+    """Draw one rectangle a cell, with its number for whoever points at it."""
     wide, high = item.cell
-    gap = 1 if min(wide, high) >= 6 else 0
-    size = f"width={wide - gap:.5g} height={high - gap:.5g}"
+    size = f"width={wide:.5g} height={high:.5g}"
     parts = []
     for i, (colours, notes) in enumerate(zip(item.colours, item.notes, strict=True)):
-        y = f"{item.y + i * high + gap / 2:.5g}"
-        for j, (colour, note) in enumerate(zip(colours, notes, strict=True)):
-            x = item.x + j * wide + gap / 2
-            parts.append(
-                f"<rect x={x:.5g} y={y} {size} fill={colour}><title>{html.escape(note)}"
-                "</title></rect>"
-            )
+        y = f"{item.y + i * high:.5g}"
+        parts += [
+            f"<rect x={item.x + j * wide:.5g} y={y} {size} fill={colour}><title>"
+            f"{html.escape(note)}</title></rect>"
+            for j, (colour, note) in enumerate(zip(colours, notes, strict=True))
+        ]
+    border = f" stroke={CELL_BORDER} stroke-width=.4" if min(wide, high) >= 6 else ""
+    parts = [f"<g{border}>", *parts, "</g>"]
+    crosses = item.crosses()
+    if crosses:
+        path = "".join(f"M{a:.5g} {b:.5g}L{c:.5g} {d:.5g}" for (a, b), (c, d) in crosses)
+        parts.append(f'<path d="{path}" stroke="{TONES["faint"]}" pointer-events="none"/>')
     return "".join(parts)
 
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from chapter3_helpers.diagrams.blocks import Arrow, Bracket
-from chapter3_helpers.diagrams.layout import (
+from chapter3_helpers.diagrams.core.blocks import Arrow, Bracket
+from chapter3_helpers.diagrams.core.layout import (
     LABEL,
     MARGIN,
     TITLE_SIZE,
@@ -13,12 +13,12 @@ from chapter3_helpers.diagrams.layout import (
     round_about,
     turning,
 )
-from chapter3_helpers.diagrams.painting import highlight, paint
-from chapter3_helpers.diagrams.routes import Route
-from chapter3_helpers.diagrams.scene import Box, Line, Point, Scene, Text
+from chapter3_helpers.diagrams.core.painting import highlight, paint
+from chapter3_helpers.diagrams.core.routes import Route
+from chapter3_helpers.diagrams.core.scene import Box, Line, Point, Scene, Text
 
 if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.diagram import Diagram
+    from chapter3_helpers.diagrams.core.diagram import Diagram
 
 ORDER = ("grey", "known", "lit")  # what is lit lies on top
 LINES = {"grey": "faint", "known": "line", "lit": "lit"}
@@ -37,14 +37,16 @@ def draw(diagram: "Diagram") -> Scene:
     spots = {thing: layout.extent(thing.name) for thing in diagram.blocks}
     for thing, spot in spots.items():
         if thing.state == "lit":
-            items.append(highlight(thing, spot.x, spot.y, layout.cell))
+            items.append(highlight(thing, layout.sizes[thing.name], spot.x, spot.y))
     for arrow in diagram.arrows:
         if arrow.weight is not None:
             items += [draw_beam(layout, arrow, source) for source in arrow.sources]
     ways = sorted(layout.routes, key=lambda way: ORDER.index(diagram.state_of(way[0])))
     for arrow, source, route in ways:
         items += draw_arrow(layout, arrow, source, route)
-    items += [paint(thing, spot.x, spot.y, layout.cell) for thing, spot in spots.items()]
+    items += [
+        paint(thing, layout.sizes[thing.name], spot.x, spot.y) for thing, spot in spots.items()
+    ]
     return Scene(layout.width, layout.height, items)
 
 

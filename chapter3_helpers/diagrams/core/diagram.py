@@ -1,13 +1,14 @@
 """A diagram: blocks, arrows and brackets that fit together, to be shown as a picture or live."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from chapter3_helpers._checks.numbers import check_size
-from chapter3_helpers.diagrams.blocks import Arrow, Block, Bracket, Plane
-from chapter3_helpers.diagrams.routes import Route, find_route
-from chapter3_helpers.diagrams.words import describe
+from chapter3_helpers.diagrams.core import live
+from chapter3_helpers.diagrams.core.blocks import Arrow, Block, Bracket, Plane
+from chapter3_helpers.diagrams.core.routes import Route, find_route
+from chapter3_helpers.diagrams.core.words import describe
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,15 +36,12 @@ class Diagram:
     arrows: Sequence[Arrow] = ()
     brackets: Sequence[Bracket] = ()
     cell: int = 14
+    _ends: dict[str, Block | Plane | Bracket] = field(default_factory=dict, init=False)
     _routes: dict[Arrow, tuple[Route, ...]] = field(default_factory=dict, init=False)
 
     def __post_init__(self):
         check_size("cell", self.cell)
-        for name, kind in (
-            ("blocks", Block | Plane),
-            ("arrows", Arrow),
-            ("brackets", Bracket),
-        ):
+        for name, kind in (("blocks", Block | Plane), ("arrows", Arrow), ("brackets", Bracket)):
             things = tuple(getattr(self, name))
             for thing in things:
                 if not isinstance(thing, kind):
@@ -51,39 +49,58 @@ class Diagram:
             object.__setattr__(self, name, things)
         if not self.blocks:
             raise ValueError("blocks must hold at least one block, got none")
-        things: dict[str, Block | Plane] = {}
         places: dict[tuple[int, int], str] = {}
         for thing in self.blocks:
-            if thing.name in things:
+            if thing.name in self._ends:
                 raise ValueError(f"blocks must have names of their own, got two {thing.name!r}")
             if thing.at in places:
                 raise ValueError(
                     f"blocks must have places of their own, got {places[thing.at]!r} and "
                     f"{thing.name!r} at {thing.at}"
                 )
-            things[thing.name], places[thing.at] = thing, thing.name
+            self._ends[thing.name], places[thing.at] = thing, thing.name
         for bracket in self.brackets:
-            self._check_bracket(bracket, things)
-            things.setdefault(bracket.text, things[bracket.blocks[0]])  # where arrows to it end
+            self._check_bracket(bracket)
+        self._ends.update({bracket.text: bracket for bracket in self.brackets} | self._ends)
+        spots: set[tuple] = set()  # of words on arrows
         for arrow in self.arrows:
-            self._check_arrow(arrow, things, places)
+            self._find_ways(arrow, places, spots)
 
-    def _check_arrow(self, arrow: Arrow, things: dict, places: dict) -> None:
+    def _check_bracket(self, bracket: Bracket) -> None:
+        for name in bracket.blocks:
+            if name not in self._ends:
+                raise ValueError(f"brackets must hold blocks that are there, got {name!r}")
+        if not bracket.blocks:
+            raise ValueError(f"bracket {bracket.text!r} must hold at least one block, got none")
+        first_column, last_column, first_row, last_row = self.span(bracket)
+        for thing in self.blocks:
+            column, row = thing.at
+            inside = first_column <= column <= last_column and first_row <= row <= last_row
+            if inside and thing.name not in bracket.blocks:
+                raise ValueError(
+                    f"bracket {bracket.text!r} must hold all that stands in it, "
+                    f"got {thing.name!r} besides"
+                )
+
+    def _find_ways(self, arrow: Arrow, places: Iterable[tuple[int, int]], spots: set) -> None:
         for name in (*arrow.sources, arrow.target):
-            if name not in things:
+            if name not in self._ends:
                 raise ValueError(f"arrows must join blocks that are there, got {name!r}")
         routes = []
         for name in arrow.sources:
-            source, target = things[name].at, things[arrow.target].at
+            source, target = self.at(name), self.at(arrow.target)
             if source == target:
                 raise ValueError(f"arrows must join two blocks, got {name!r} twice")
-            route = find_route(source, target, places, arrow.via)
+            worded = arrow.text and not routes and arrow.weight is None
+            route = find_route(source, target, places, arrow.via, spots if worded else ())
             if arrow.weight is None and route is None:
                 raise ValueError(
-                    f"arrows must not cross a block, got {name!r} to {arrow.target!r}: "
-                    "move one of them, or choose another way with via"
+                    f"arrows must not cross a block, nor words on another arrow, got {name!r} to "
+                    f"{arrow.target!r}: move one of them, or choose another way with via"
                 )
-            if arrow.sign and (route.turn != "straight" or abs(source[0] - target[0]) != 1):
+            if worded:
+                spots.add(route.word_spot)
+            if arrow.sign and (source[1] != target[1] or abs(source[0] - target[0]) != 1):
                 raise ValueError(
                     f"sign must stand between neighbours in a row, got {name!r} and "
                     f"{arrow.target!r}"
@@ -91,32 +108,19 @@ class Diagram:
             routes.append(route)
         self._routes[arrow] = tuple(routes)
 
-    def _check_bracket(self, bracket: Bracket, things: dict) -> None:
-        for name in bracket.blocks:
-            if name not in things:
-                raise ValueError(f"brackets must hold blocks that are there, got {name!r}")
-        if not bracket.blocks:
-            raise ValueError(f"bracket {bracket.text!r} must hold at least one block, got none")
-        columns, rows = zip(*(things[name].at for name in bracket.blocks), strict=True)
-        for name, thing in things.items():
-            inside = min(columns) <= thing.at[0] <= max(columns) and min(rows) <= thing.at[
-                1
-            ] <= max(rows)
-            if inside and name not in bracket.blocks:
-                raise ValueError(
-                    f"bracket {bracket.text!r} must hold all that stands in it, "
-                    f"got {name!r} besides"
-                )
+    def __getitem__(self, name: str) -> Block | Plane | Bracket:
+        """Return a block by its name, or a bracket by its text."""
+        return self._ends[name]
 
-    def bracket(self, name: str) -> Bracket | None:
-        """Return a bracket by its text; None if no bracket is called so, or a block is."""
-        if any(thing.name == name for thing in self.blocks):
-            return None
-        return next((bracket for bracket in self.brackets if bracket.text == name), None)
+    def at(self, name: str) -> tuple[int, int]:
+        """Return where a block stands, or the first block of a bracket: (column, row)."""
+        end = self[name]
+        return self[end.blocks[0]].at if isinstance(end, Bracket) else end.at
 
-    def __getitem__(self, name: str) -> Block | Plane:
-        """Return a block by its name."""
-        return next(thing for thing in self.blocks if thing.name == name)
+    def span(self, bracket: Bracket) -> tuple[int, int, int, int]:
+        """Return the first and last column, and the first and last row, of a bracket."""
+        columns, rows = zip(*map(self.at, bracket.blocks), strict=True)
+        return min(columns), max(columns), min(rows), max(rows)
 
     def ways(self, arrow: Arrow) -> tuple[Route, ...]:
         """Return the ways that an arrow takes, one from each of its sources."""
@@ -126,8 +130,7 @@ class Diagram:
         """Return whether an arrow is known, lit or grey."""
         if arrow.state is not None:
             return arrow.state
-        ends = [self.bracket(name) or self[name] for name in (*arrow.sources, arrow.target)]
-        states = [end.state for end in ends]
+        states = [self[name].state for name in (*arrow.sources, arrow.target)]
         return "grey" if "grey" in states else states[-1]
 
     @property
@@ -137,15 +140,13 @@ class Diagram:
 
     def figure(self) -> Any:
         """Return the picture for the page, a matplotlib figure with its description."""
-        from chapter3_helpers.diagrams.page import draw  # here, so that live needs no figures
+        from chapter3_helpers.diagrams.core.page import draw  # here, so that live needs no figures
 
         return draw(self)
 
     def svg(self) -> str:
         """Return the drawing as SVG, for an explorer; it follows the theme of JupyterLab."""
-        from chapter3_helpers.diagrams.live import draw
-
-        return draw(self)
+        return live.draw(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         return self.figure()._repr_mimebundle_(include, exclude)

@@ -53,13 +53,28 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A grid of coloured cells; ``notes`` are shown while the mouse is over a cell."""
+    """A grid of coloured cells, some crossed out; ``notes`` are shown while the mouse is over a
+    cell."""
 
     x: float
     y: float
     cell: tuple[float, float]
     colours: Sequence[Sequence[str]]
     notes: Sequence[Sequence[str]]
+    crossed: Sequence[Sequence[bool]]
+
+    def crosses(self) -> list[tuple[Point, Point]]:
+        """Return the lines that cross out cells, from the lower left to the upper right."""
+        wide, high = self.cell
+        return [
+            (
+                (self.x + j * wide, self.y + (i + 1) * high),
+                (self.x + (j + 1) * wide, self.y + i * high),
+            )
+            for i, row in enumerate(self.crossed)
+            for j, crossed in enumerate(row)
+            if crossed
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba_array
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
+from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers._figures.described import DescribedFigure, own_axes
 from chapter3_helpers._figures.labels import font_families, printable
-from chapter3_helpers.diagrams import drawing
-from chapter3_helpers.diagrams.scene import Box, Cells, Group, Line, Text
+from chapter3_helpers.diagrams.core import drawing
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text
 
 if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.diagram import Diagram
+    from chapter3_helpers.diagrams.core.diagram import Diagram
 
 DPI = 100
 POINTS = 72 / DPI  # in a pixel
@@ -72,10 +74,13 @@ def _paint(ax: Axes, item, order: int) -> None:
         right, bottom = item.x + columns * item.cell[0], item.y + rows * item.cell[1]
         image = to_rgba_array([c for row in item.colours for c in row]).reshape(rows, columns, 4)
         edges = np.linspace(item.x, right, columns + 1), np.linspace(item.y, bottom, rows + 1)
-        white = min(item.cell) >= 6
+        border = min(item.cell) >= 6
         ax.pcolormesh(
-            *edges, image, edgecolors="white" if white else "none", linewidth=0.6, zorder=order
+            *edges, image, edgecolors=CELL_BORDER if border else "none", linewidth=0.4, zorder=order
         )
+        crosses = LineCollection(item.crosses(), colors=TONES["faint"], linewidths=POINTS)
+        crosses.set_zorder(order + 0.1)
+        ax.add_collection(crosses, autolim=False)
     elif isinstance(item, Line):
         _line(ax, item, order)
 

@@ -1,0 +1,21 @@
+"""What diagrams are made of and how they are drawn; the files beside this folder use it.
+
+============  ======================================================================
+file          what it holds
+============  ======================================================================
+``blocks``    ``Block``, ``Plane``, ``Arrow``, ``Bracket``: what a diagram is made of
+``diagram``   ``Diagram``: what fits together, and the forms in which it is shown
+``words``     its description
+``routes``    which way an arrow takes through the grid
+``layout``    where everything stands, in pixels
+``drawing``   what is drawn there, as a ``scene`` of lines, boxes, texts and cells
+``painting``  how blocks look; ``plane`` does vectors, ``shades`` the colours of numbers
+``page``      a scene as a picture, by matplotlib
+``live``      a scene as SVG, for explorers
+============  ======================================================================
+"""
+
+from chapter3_helpers.diagrams.core.blocks import Arrow, Block, Bracket, Plane
+from chapter3_helpers.diagrams.core.diagram import Diagram
+
+__all__ = ["Arrow", "Block", "Bracket", "Diagram", "Plane"]
