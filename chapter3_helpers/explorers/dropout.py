@@ -44,7 +44,7 @@ def dropout_panels(settings: Settings) -> list[Panel]:
         )
     return [
         Note(_note(settings)),
-        Matrix("native: one draw a cell", state["native"], TOKENS, hidden=hidden),
+        Matrix("native: one draw for each cell", state["native"], TOKENS, hidden=hidden),
         Matrix("mkl: one draw seeds them all", state["mkl"], TOKENS, hidden=hidden),
         Facts(facts, "row by row"),
     ]

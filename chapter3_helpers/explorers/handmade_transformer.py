@@ -86,7 +86,7 @@ def handmade_transformer_state(settings: Settings) -> dict[str, Any]:
         ``completion`` and ``completion_before``; ``right``, a pair of counts.
 
     Raises:
-        ValueError: the prompt is empty, too long, or holds other letters than a and b.
+        ValueError: the prompt is empty or too long, or holds letters other than a and b.
     """
     prompt = settings["prompt"]
     strangers = [character for character in prompt if character not in ALPHABET]

@@ -23,7 +23,7 @@ def read_letters(word: str) -> str:
     """Return a word in small letters.
 
     Raises:
-        ValueError: it is empty or too long, or holds something else than a to z.
+        ValueError: it is empty or too long, or holds anything but a to z.
     """
     letters = word.lower()
     strangers = [letter for letter in letters if letter not in ALPHABET]
@@ -86,7 +86,7 @@ def recurrent_state(settings: Settings) -> dict[str, Any]:
         far the changed letter's own state moves.
 
     Raises:
-        ValueError: the word is empty or too long, or holds something else than a to z.
+        ValueError: the word is empty or too long, or holds anything but a to z.
     """
     letters, d = read_letters(settings["word"])[: settings["read"]], settings["d"]
     half = _half(settings)

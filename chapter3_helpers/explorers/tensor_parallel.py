@@ -42,13 +42,15 @@ CONTROLS = (
         options=HEAD_DIMS,
     ),
     Slider("num_layers", "layers", 32, "Layers of the model", low=1, high=128),
-    Switch("feed_forward", "feed-forward too", False, "Count its all-reduce in every layer, too"),
+    Switch(
+        "feed_forward", "feed-forward too", False, "Count its all-reduce as well, in every layer"
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Devices(Panel):
-    """A box a device: its kv heads, each with the query heads that read it.
+    """A box for each device: its kv heads, each with the query heads that read it.
 
     Args:
         heads, kv_heads: the ranges of heads of each device.
