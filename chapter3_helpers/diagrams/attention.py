@@ -11,6 +11,7 @@ import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
+from chapter3_helpers.diagrams.core.painting import short
 
 MOST_LANES = 4  # heads that are drawn below each other
 CELL = 12  # pixels: six tokens and dropout still fit on a screen
@@ -45,7 +46,7 @@ def attention_diagram(
     output: Any = None,
     tokens: Sequence[str] | None = None,
     query: int | None = None,
-    head: int = 0,
+    head: int | None = None,
     title: str | None = None,
 ) -> Diagram:
     """Draw how context vectors come about. What is left out is not drawn.
@@ -62,7 +63,7 @@ def attention_diagram(
         tokens: their names.
         query: the row to be picked out. A single query may come alone, too: then ``queries``,
             ``scores``, ``weights`` and ``context`` are vectors.
-        head: of more than four heads, one that is to be among those drawn.
+        head: the head to be picked out; of more than four heads it is among those drawn.
         title: in place of one that says what is drawn.
 
     Returns:
@@ -143,7 +144,7 @@ def _one_head(arrays, hidden, tokens, query, title) -> Diagram:
     if title is None:
         title = "From x to context"
         if query is not None:
-            title += f": the query of {f'“{tokens[query]}”' if tokens else f'row {query}'}"
+            title += f": the query of {f'“{short(tokens[query])}”' if tokens else f'row {query}'}"
     return Diagram(title, [block(name) for name in places], arrows, cell=CELL)
 
 
@@ -153,7 +154,7 @@ def _heads(arrays, hidden, query, head, title) -> Diagram:
         if name not in arrays or arrays[name].ndim != 3 or len(arrays[name]) != heads:
             found = arrays[name].shape if name in arrays else None
             raise ValueError(f"{name} must have shape ({heads}, T, D), got {found}")
-    first = min(head // MOST_LANES * MOST_LANES, max(0, heads - MOST_LANES))
+    first = min((head or 0) // MOST_LANES * MOST_LANES, max(0, heads - MOST_LANES))
     shown = range(first, min(first + MOST_LANES, heads))
     arrays["keys.T"] = arrays["keys"].swapaxes(-1, -2)
     mixer = "dropped" if "dropped" in arrays else "weights"
@@ -181,7 +182,9 @@ def _heads(arrays, hidden, query, head, title) -> Diagram:
             Arrow(names[2], names[3], "@", sign=True),
             Arrow(names[3], names[4]),
         ]
-        brackets.append(Bracket(f"head {number}", tuple(names)))
+        brackets.append(
+            Bracket(f"head {number}", tuple(names), "lit" if number == head else "known")
+        )
     joined = np.concatenate(list(arrays["context"]), axis=-1)  # (T, H * D)
     blocks.append(Block(name="concat", at=(5, len(shown)), values=joined, picked=query))
     arrows.append(Arrow(tuple(f"context {number}" for number in shown), "concat", via="right"))

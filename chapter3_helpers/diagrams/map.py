@@ -53,7 +53,7 @@ def attention_map(notebook: int) -> Diagram:
         TypeError, ValueError: there is no such notebook.
 
     >>> attention_map(4).description.splitlines()[1]
-    'Built here: mask.'
+    'Framed: mask.'
     """
     notebook = check_size("notebook", notebook, 0)
     if notebook > LAST:

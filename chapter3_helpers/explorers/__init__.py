@@ -9,7 +9,8 @@ file                what it holds
 ``style``           colours and CSS
 ``widget``          ``Explorer``: controls on top, panels below
 ``inputs``          the sentence, the seed and the picked row that many start from
-``attention``       ``attention_explorer``: every mechanism of the chapter, side by side
+``attention``       ``attention_explorer``: every mechanism of the chapter, side by side;
+                    ``mechanisms`` has the module of each
 ``mask_constants``  a second explorer of ``09_transformer_block``
 the other files     one focused explorer per notebook, in the file of that notebook's topic
 ==================  ==================================================================

@@ -9,42 +9,35 @@ from typing import Any
 import torch
 from torch import nn
 
-from chapter3_helpers.causal_attention import CausalAttention
+from chapter3_helpers.diagrams import Diagram, attention_diagram
+from chapter3_helpers.diagrams.attention import MOST_LANES
 from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps, Switch
+from chapter3_helpers.explorers.drawings import Flow
 from chapter3_helpers.explorers.inputs import (
     SENTENCE,
     divisors,
     read_sentence,
     row_picker,
-    seeded,
     sentence_code,
 )
-from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix, Panel, four_decimals
-from chapter3_helpers.explorers.widget import explorer_function
-from chapter3_helpers.fused_multihead import (
-    FusedMultiHeadAttention,
-    MultiHeadAttention,
-    count_parameters,
-    join_heads,
-    split_heads,
+from chapter3_helpers.explorers.mechanisms import (
+    CAUSAL,
+    CLASSES,
+    FUSED,
+    SIMPLE,
+    SPLIT,
+    UNMASKED,
+    WRAPPER,
+    build_module,
+    projections,
 )
+from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix, Panel
+from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.fused_multihead import count_parameters, join_heads
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
-from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
-from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
 
-SIMPLE, V1, V2 = "simple (01, 02)", "v1 (03)", "v2 (03)"
-CAUSAL, WRAPPER, SPLIT, FUSED = "causal (05)", "wrapper (06)", "split (07)", "fused (07)"
-UNMASKED = (SIMPLE, V1, V2)  # these leave the mask to whoever uses them
-CLASSES: dict[str, type[nn.Module]] = {
-    V1: SelfAttention_v1,
-    V2: SelfAttention_v2,
-    CAUSAL: CausalAttention,
-    WRAPPER: MultiHeadAttentionWrapper,
-    SPLIT: MultiHeadAttention,
-    FUSED: FusedMultiHeadAttention,
-}
 MOST_HEADS = 24
 
 
@@ -119,8 +112,12 @@ class State:
 
     tokens: tuple[str, ...]
     x: torch.Tensor  # (T, 3)
-    weights: torch.Tensor  # (H, T, T), after mask and dropout
-    context: torch.Tensor  # (T, width)
+    projected: tuple[torch.Tensor, ...]  # queries, keys and values, (H, T, D) each, if any
+    scores: torch.Tensor  # (H, T, T)
+    undropped: torch.Tensor  # (H, T, T), the weights after softmax and mask
+    weights: torch.Tensor  # (H, T, T), after dropout too
+    mixed: torch.Tensor  # (H, T, D), the values that each head mixes
+    context: torch.Tensor  # (T, width), what comes out
     hidden: torch.Tensor | None  # (T, T)
     module: nn.Module | None
 
@@ -135,48 +132,46 @@ def attention_state(settings: Settings) -> State:
     tokens, x = read_sentence(settings["text"])
     module = build_module(settings, len(tokens))
     with torch.no_grad():
-        weights = simple_self_attention(x)[1] if module is None else module.attention_weights(x)
-        weights = weights.reshape(-1, len(tokens), len(tokens))  # (H, T, T)
+        projected = () if module is None else projections(module, x)
+        queries, keys, values = projected or (x.unsqueeze(0),) * 3
+        undropped = simple_self_attention(x)[1] if module is None else module.attention_weights(x)
+        undropped = undropped.reshape(-1, len(tokens), len(tokens))  # (H, T, T)
         hidden = causal_mask(len(tokens))
         if mechanism in UNMASKED and settings["causal"]:
-            weights = mask_then_renormalise(weights)
+            undropped = mask_then_renormalise(undropped)
         elif mechanism in UNMASKED:
             hidden = None
-        elif p > 0:
-            weights = weights * dropout_mask(tuple(weights.shape), p, seed) / (1 - p)
-        context = join_heads(weights @ values_by_head(module, x))  # (T, H * D)
+        weights = undropped
+        if mechanism not in UNMASKED and p > 0:
+            weights = undropped * dropout_mask(tuple(undropped.shape), p, seed) / (1 - p)
+        mixed = weights @ values
+        context = join_heads(mixed)  # (T, H * D)
         if hasattr(module, "out_proj"):
             context = module.out_proj(context)
-    return State(tokens, x, weights, context, hidden, module)
+    scores = queries @ keys.transpose(-2, -1)
+    return State(tokens, x, projected, scores, undropped, weights, mixed, context, hidden, module)
 
 
-def build_module(settings: Settings, context_length: int) -> nn.Module | None:
-    """Make the module the settings ask for, with weights drawn from their seed."""
-    mechanism, d_out = settings["mechanism"], settings["d_out"]
-    if mechanism == SIMPLE:
-        return None
-    with seeded(settings["seed"]):
-        if mechanism in UNMASKED:
-            return CLASSES[mechanism](3, d_out)
-        heads = () if mechanism == CAUSAL else (settings["num_heads"],)
-        return CLASSES[mechanism](3, d_out, context_length, 0.0, *heads)
-
-
-def values_by_head(module: nn.Module | None, x: torch.Tensor) -> torch.Tensor:
-    """Return the values that the weights mix, (H, T, D)."""
-    if module is None:
-        return x.unsqueeze(0)
-    if isinstance(module, SelfAttention_v1):
-        return (x @ module.W_value).unsqueeze(0)
-    if isinstance(module, MultiHeadAttentionWrapper):
-        return torch.stack([head.W_value(x) for head in module.heads])
-    if isinstance(module, FusedMultiHeadAttention):
-        return split_heads(module.W_qkv(x).chunk(3, dim=-1)[2], module.num_heads)
-    return split_heads(module.W_value(x), module.num_heads)
+def attention_flow(state: State, head: int, row: int) -> Diagram:
+    """Draw how the context vectors come about: one head step by step, several side by side."""
+    parts = dict(zip(("queries", "keys", "values"), state.projected, strict=False))
+    parts |= {"weights": state.undropped, "context": state.mixed}
+    if state.weights is not state.undropped:
+        parts["dropped"] = state.weights
+    if hasattr(state.module, "out_proj"):
+        parts["output"] = state.context
+    elif len(state.weights) == 1:
+        parts |= {"scores": state.scores}
+        if state.projected:
+            parts["scaled"] = state.scores / state.mixed.shape[-1] ** 0.5
+        parts = {name: part[0] for name, part in parts.items()}
+    return attention_diagram(
+        x=state.x, hidden=state.hidden, tokens=state.tokens, query=row, head=head, **parts
+    )
 
 
 def attention_panels(settings: Settings) -> list[Panel]:
-    """Return what is shown: the picked head and row in large, all heads in small, the numbers."""
+    """Return what is shown: how it comes about, the picked head and row in large, the numbers."""
     state = attention_state(settings)
     head = min(settings["head"], len(state.weights) - 1)
     row = min(settings["row"], len(state.tokens) - 1)
@@ -190,28 +185,20 @@ def attention_panels(settings: Settings) -> list[Panel]:
         "weights": tuple(state.weights.shape),
         "context": tuple(state.context.shape),
         "parameters": 0 if module is None else f"{count_parameters(module):,}",
-        "row sums": four_decimals(picked.sum(dim=-1)),
+        "row sums": " ".join(f"{total:.4f}" for total in picked.sum(dim=-1).tolist()),
     }
     panels: list[Panel] = [
+        Flow(attention_flow(state, head, row)),
         Matrix(f"weights of head {head}", picked, state.tokens, hidden=state.hidden, picked=row),
         Bars(f"what “{token}” attends to", state.tokens, visible),
-        Matrix(
-            "context vectors",
-            state.context,
-            state.tokens,
-            [str(column) for column in range(state.context.shape[-1])],
-            signed=True,
-            picked=row,
-            corner=("token", "number"),
-        ),
         Facts(facts, "shapes and sums"),
     ]
-    if len(state.weights) > 1:
-        panels.insert(0, Heads("all heads, one scale", state.weights, state.hidden, picked=head))
+    if len(state.weights) > MOST_LANES:
+        panels.insert(1, Heads("all heads, one scale", state.weights, state.hidden, picked=head))
     return panels
 
 
-def attention_code(settings: Settings) -> list[str]:
+def attention_code(settings: Settings) -> str:
     """Return the lines of Python that compute the weights without the explorer."""
     mechanism, seed, p = settings["mechanism"], settings["seed"], settings["dropout"]
     sentence_import, sentence = sentence_code(settings["text"])
@@ -242,7 +229,13 @@ def attention_code(settings: Settings) -> list[str]:
             f"kept = dropout_mask(({heads}, len(x), len(x)), {p:g}, {seed})",
             f"weights = weights * kept / (1 - {p:g})",
         ]
-    return ["import torch", *sorted(imports), "", *lines]
+    return "\n".join(["import torch", *sorted(imports), "", *lines])
 
 
-attention_explorer = explorer_function("attention", CONTROLS, attention_panels, attention_code)
+attention_explorer = explorer_function(
+    "attention",
+    "every mechanism of the chapter on one sentence",
+    CONTROLS,
+    attention_panels,
+    attention_code,
+)

@@ -1,4 +1,4 @@
-"""Panels drawn as SVG: curves over a common x, and arrows in the plane."""
+"""Panels drawn as SVG: diagrams, curves over a common x, and arrows in the plane."""
 
 import math
 from collections.abc import Mapping
@@ -9,7 +9,18 @@ import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import LINE_COLOURS
+from chapter3_helpers.diagrams import Diagram
 from chapter3_helpers.explorers.panels import Panel, escape
+
+
+@dataclass(frozen=True)
+class Flow(Panel):
+    """A diagram: blocks, the arrows between them, and a number under the mouse in every cell."""
+
+    diagram: Diagram
+
+    def html(self) -> str:
+        return f'<div class="c3w">{self.diagram.svg()}</div>'
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from itertools import combinations, pairwise
 
 from chapter3_helpers.diagrams import Diagram
 from chapter3_helpers.diagrams.core.drawing import draw
-from chapter3_helpers.diagrams.core.layout import WIDEST, fit
+from chapter3_helpers.diagrams.core.layout import WIDEST, Layout
 from chapter3_helpers.diagrams.core.scene import Cells, Group, Line, Text, text_width
 
 
 def check_drawing(diagram: Diagram) -> None:
     """Assert that a diagram is legible: narrow enough, and nothing overlaps."""
-    width = fit(diagram).width
+    width = Layout(diagram).width
     assert width <= WIDEST, f"{width:.0f} pixels wide"
     check_overlaps(diagram)
 

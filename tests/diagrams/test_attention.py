@@ -102,6 +102,9 @@ def test_of_many_heads_those_beside_the_picked_one_are_drawn(head, drawn):
     diagram = attention_diagram(**arrays, head=head)
     assert [bracket.text for bracket in diagram.brackets] == [f"head {k}" for k in drawn]
     assert len(drawn) == MOST_LANES
+    assert [bracket.text for bracket in diagram.brackets if bracket.state == "lit"] == [
+        f"head {head}"
+    ]
     assert f"drawn are {drawn[0]} to {drawn[-1]}" in diagram.title
     np.testing.assert_array_equal(
         diagram["concat"].values, np.concatenate(list(arrays["context"]), axis=1)

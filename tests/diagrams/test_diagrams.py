@@ -110,9 +110,9 @@ def test_words_say_every_arrow_shape_and_number():
     )
     assert diagram.description.splitlines() == [
         "Diagram: Words.",
-        "Built here: z.",
+        "Framed: z.",
         "Known: x, y, text, head 0.",
-        "Not yet: later.",
+        "Still to come: later.",
         "x (2, 3) -> @ W -> y (2,)",
         "y (2,) and text (2,) -> 0.3000 -> z (T, d) -> later (2, 3)",
         "head 0: x, y.",

@@ -12,7 +12,7 @@ from tests.diagrams import check_drawing
 def test_the_map_is_legible_and_lights_something(notebook):
     diagram = attention_map(notebook)
     check_drawing(diagram)
-    assert "Built here: " in diagram.description
+    assert "Framed: " in diagram.description
 
 
 def test_every_step_is_lit_once_and_known_ever_after():
@@ -22,7 +22,7 @@ def test_every_step_is_lit_once_and_known_ever_after():
             "grey" if notebook < first else "lit" if notebook == first else "known"
             for notebook in range(1, 10)
         ]
-    assert "Not yet" not in attention_map(11).description
+    assert "Still to come" not in attention_map(11).description
 
 
 def test_every_step_stands_on_the_map():

@@ -11,9 +11,9 @@ def find(kind: type, panels: list) -> Any:
     return found
 
 
-def run(lines: list[str]) -> dict[str, Any]:
-    """Run the lines that the Python button shows, and return what they have defined."""
+def run(code: str) -> dict[str, Any]:
+    """Run what the Python button shows, and return what it has defined."""
     space: dict[str, Any] = {}
     with torch.random.fork_rng(devices=[]):
-        exec("\n".join(lines), space)
+        exec(code, space)
     return space

@@ -66,6 +66,18 @@ CASES = {
             "annotate": True,
         },
     ),
+    "diagram of 4 heads": (
+        {"settings": "mechanism='split (07)', d_out=8, num_heads=4"},
+        {
+            "module": "fused_multihead",
+            "kind": "MultiHeadAttention",
+            "arguments": "3, 8, 6, 0.0, 4",
+            "rows": 1,
+            "columns": 4,
+            "size": (20, 5),
+            "annotate": True,
+        },
+    ),
     "2 x 12 heads": (
         {"settings": "mechanism='wrapper (06)', d_out=1, num_heads=24"},
         {

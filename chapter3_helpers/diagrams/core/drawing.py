@@ -9,7 +9,6 @@ from chapter3_helpers.diagrams.core.layout import (
     TITLE_SIZE,
     TURN,
     Layout,
-    fit,
     round_about,
     turning,
 )
@@ -27,7 +26,7 @@ INKS = {"grey": "soft", "known": "ink", "lit": "ink"}
 
 def draw(diagram: "Diagram") -> Scene:
     """Return everything that is drawn, from the bottom up."""
-    layout = fit(diagram)
+    layout = Layout(diagram)
     items: list = [
         Text(MARGIN, MARGIN + 14 + 20 * line, text, TITLE_SIZE, "start", bold=True)
         for line, text in enumerate(layout.title)
@@ -52,10 +51,10 @@ def draw(diagram: "Diagram") -> Scene:
 
 def draw_bracket(layout: Layout, bracket: Bracket) -> list:
     left, right, top, bottom = layout.frame(bracket)
-    fill, line = ("highlight", 2) if bracket.state == "lit" else ("ground", 1.2)
     edge, dashed = LINES[bracket.state], bracket.state == "grey"
+    line = 2.5 if bracket.state == "lit" else 1.2
     return [
-        Box(left, top, right - left, bottom - top, fill, edge, line, 8, dashed),
+        Box(left, top, right - left, bottom - top, "ground", edge, line, 8, dashed),
         Text(left + 8, top + 16, bracket.text, 12, "start", True, INKS[bracket.state]),
     ]
 

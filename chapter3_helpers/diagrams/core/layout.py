@@ -13,7 +13,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from chapter3_helpers.diagrams.core.blocks import Arrow, Bracket
-from chapter3_helpers.diagrams.core.painting import NAME_SIZE, Size, measure
+from chapter3_helpers.diagrams.core.painting import NAME_SIZE, measure
 from chapter3_helpers.diagrams.core.routes import Route
 from chapter3_helpers.diagrams.core.scene import text_width
 
@@ -45,11 +45,10 @@ class Extent:
 
 
 class Layout:
-    """All positions of a diagram, for one size of its cells."""
+    """All positions of a diagram, with the largest cells with which it is narrow enough."""
 
-    def __init__(self, diagram: "Diagram", cell: int):
+    def __init__(self, diagram: "Diagram"):
         self.diagram = diagram
-        self.sizes: dict[str, Size] = {thing.name: measure(thing, cell) for thing in diagram.blocks}
         self.columns = 1 + max(thing.at[0] for thing in diagram.blocks)
         self.rows = 1 + max(thing.at[1] for thing in diagram.blocks)
         self.routes = [
@@ -59,17 +58,17 @@ class Layout:
             for source, route in zip(arrow.sources, diagram.ways(arrow), strict=True)
         ]
         self._extents: dict[str, Extent] = {}
-        self._place_columns()
+        self._find_room()
+        self._fit()
+        self.title = wrap(diagram.title, int(max(self.width, 300) / 8))
+        wide = (text_width(line, TITLE_SIZE, True) + 2 * MARGIN for line in self.title)
+        self.width = max([self.width, *wide])
 
-    def _place_columns(self) -> None:
-        self.left, self.right = left, right = [0.0] * self.columns, [0.0] * self.columns
-        for name, size in self.sizes.items():
-            column = self.diagram.at(name)[0]
-            left[column] = max(left[column], size.left)
-            right[column] = max(right[column], size.right)
-        room = defaultdict(lambda: 16.0)  # gap -> width of what passes there
+    def _find_room(self) -> None:
+        """Find what has to pass between the columns; it does not depend on the size of cells."""
+        self.room = room = defaultdict(lambda: 16.0)  # gap -> its width, but for turns
         room[self.columns - 1] = 0.0
-        beside: list[tuple[Route, float]] = []  # upright arrows, and how wide their words are
+        self.beside: list[tuple[Route, float]] = []  # upright arrows, and how wide their words are
         self.turns: dict[tuple, list] = defaultdict(list)  # (gap, side) -> who turns there
         for arrow, source, route in self.routes:
             start, end = sorted((route.source[0], route.target[0]))
@@ -83,28 +82,47 @@ class Layout:
             if arrow.text and source == arrow.sources[0] and not round_about(route):
                 wide = text_width(arrow.text, bold=self.diagram.state_of(arrow) == "lit")
                 if route.upright:
-                    beside.append((route, wide + 8))
+                    self.beside.append((route, wide + 8))
                 else:
                     room[route.word_gap] = max(room[route.word_gap], wide + 10 - 4 * arrow.sign)
-        before, after = self._bracket_room(LEFT), self._bracket_room(RIGHT)
-        self._place_beside(beside, room, before, after)
+        self.before, self.after = self._bracket_room(LEFT), self._bracket_room(RIGHT)
+
+    def _fit(self) -> None:
+        """Choose the largest cells, of those with which the diagram is no wider than ``WIDEST``."""
+        self._place_columns(self.diagram.cell)
+        if self.width <= WIDEST:
+            return
+        cells = range(min(self.diagram.cell, SMALLEST_CELL), self.diagram.cell + 1)
+        self._place_columns(cells[0])
+        widest = max(WIDEST, self.width)  # names and words may need more: then no more than that
+
+        def too_wide(cell: int) -> bool:
+            self._place_columns(cell)
+            return self.width > widest
+
+        self._place_columns(cells[bisect_left(cells, True, lo=1, key=too_wide) - 1])
+
+    def _place_columns(self, cell: int) -> None:
+        self.sizes = {thing.name: measure(thing, cell) for thing in self.diagram.blocks}
+        self.left, self.right = [0.0] * self.columns, [0.0] * self.columns
+        for thing in self.diagram.blocks:
+            column, size = thing.at[0], self.sizes[thing.name]
+            self.left[column] = max(self.left[column], size.left)
+            self.right[column] = max(self.right[column], size.right)
+        self._place_beside()
         self.gaps: dict[int, tuple[float, float]] = {}  # where arrows run, between the brackets
         self.centre_x: list[float] = []
         x: float = MARGIN
         for column in range(self.columns):
-            x += before[column] + left[column]
+            x += self.before[column] + self.left[column]
             self.centre_x.append(x)
-            start = x + right[column] + after[column]
+            start = x + self.right[column] + self.after[column]
             turns = len(self.turns[column, "left"]) + len(self.turns[column, "right"])
-            x = start + TURN * turns
-            x += room[column]
+            x = start + TURN * turns + self.room[column]
             self.gaps[column] = (start, x)
         self.width = x + MARGIN
-        self.title = wrap(self.diagram.title, int(max(self.width, 300) / 8))
-        wide = (text_width(line, TITLE_SIZE, True) + 2 * MARGIN for line in self.title)
-        self.width = max([self.width, *wide])
 
-    def _place_beside(self, beside, room, before, after) -> None:
+    def _place_beside(self) -> None:
         """Put words at the right of upright arrows; at the left in the last column, if they fit.
 
         They may reach into the gap, where nothing turns in it, no bracket ends there, and no other
@@ -112,18 +130,18 @@ class Layout:
         """
         self.words_left: set[Route] = set()
         reached_by: dict[tuple, int] = {}  # (gap, row gap) -> column
-        for route, wide in beside:
+        for route, wide in self.beside:
             column = route.target[0]
             last = column + 1 == self.columns
             gap = column - 1 if last else column
-            edges = before[column] + after[column - 1] if last else after[column]
+            edges = self.after[gap] + self.before[column] * last
             turned = self.turns[gap, "left"] or self.turns[gap, "right"]
             free = (
                 not turned
                 and not edges
                 and reached_by.setdefault((gap, route.row_gap), column) == column
             )
-            over = room[gap] if free and gap >= 0 else 0.0
+            over = self.room[gap] if free and gap >= 0 else 0.0
             if last and over:
                 self.words_left.add(route)
                 self.left[column] = max(self.left[column], wide - over)
@@ -220,24 +238,6 @@ class Layout:
             edge = EDGE + LABEL if side == TOP else EDGE
             room[at] = max(room[at], edge * self._depth(bracket, side))
         return room
-
-
-def fit(diagram: "Diagram") -> Layout:
-    """Return the layout with the largest cells with which it is no wider than ``WIDEST``."""
-    layout = Layout(diagram, diagram.cell)
-    if layout.width <= WIDEST:
-        return layout
-    least = min(diagram.cell, SMALLEST_CELL)
-    layouts = {least: Layout(diagram, least)}
-    widest = max(WIDEST, layouts[least].width)  # names and words may need more: then no more
-    cells = range(least, diagram.cell + 1)
-
-    def too_wide(cell: int) -> bool:
-        if cell not in layouts:
-            layouts[cell] = Layout(diagram, cell)
-        return layouts[cell].width > widest
-
-    return layouts[cells[bisect_left(cells, True, lo=1, key=too_wide) - 1]]
 
 
 def turning(arrow: Arrow, source: str) -> tuple:

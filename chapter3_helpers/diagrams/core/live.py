@@ -18,8 +18,8 @@ TONES = {
     "ink": INK,
     "soft": SOFT,
     "faint": "#888",
-    "line": SOFT,
-    "weight": SOFT,
+    "line": "#7d7d7d",  # not seen through, since lines share stretches
+    "weight": "#7d7d7d",
     "lit": "#c07a00",
     "highlight": "#ffc10730",
     "ground": "#8080800f",
@@ -66,6 +66,11 @@ def _paint(item) -> str:
     return _line(item)
 
 
+def _safe(text: str) -> str:
+    """Escape a text where it may need it; most are numbers."""
+    return html.escape(text) if "<" in text or "&" in text else text
+
+
 def _tone(tone: str) -> str:
     return TONES.get(tone, tone) or "none"
 
@@ -79,7 +84,7 @@ def _cells(item: Cells) -> str:
         y = f"{item.y + i * high:.5g}"
         parts += [
             f"<rect x={item.x + j * wide:.5g} y={y} {size} fill={colour}><title>"
-            f"{html.escape(note)}</title></rect>"
+            f"{_safe(note)}</title></rect>"
             for j, (colour, note) in enumerate(zip(colours, notes, strict=True))
         ]
     border = f" stroke={CELL_BORDER} stroke-width=.4" if min(wide, high) >= 6 else ""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from chapter3_helpers.diagrams.core.diagram import Diagram
 
 MOST_DESCRIBED = 100  # numbers of a block; a larger one is described by its shape
-STATES = {"lit": "Built here", "known": "Known", "grey": "Not yet"}
+STATES = {"lit": "Framed", "known": "Known", "grey": "Still to come"}
 
 
 def describe(diagram: "Diagram", numbers: bool = True) -> str:
@@ -23,11 +23,11 @@ def describe(diagram: "Diagram", numbers: bool = True) -> str:
         *((thing.name, thing.state) for thing in things),
         *((bracket.text, bracket.state) for bracket in diagram.brackets),
     ]
-    if {state for _, state in states} != {"known"}:
-        for wanted, words in STATES.items():
-            names = [name for name, state in states if state == wanted]
-            if names:
-                lines.append(f"{words}: {', '.join(names)}.")
+    grey = "grey" in dict(states).values()
+    for wanted, words in STATES.items():
+        names = [name for name, state in states if state == wanted]
+        if names and (wanted != "known" or grey):
+            lines.append(f"{words}: {', '.join(names)}.")
     lines += _arrows(diagram)
     for bracket in diagram.brackets:
         lines.append(f"{bracket.text}: {', '.join(bracket.blocks)}.")
