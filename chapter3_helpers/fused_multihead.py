@@ -194,24 +194,25 @@ def kernel_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     weights themselves. So they hold wherever the kernel does, float16's overflows included.
 
     Args:
-        queries, keys: (..., T, D).
+        queries: (..., T, D), of the T newest tokens.
+        keys: (..., S, D), of all S tokens, which are the T themselves unless keys are cached.
 
     Returns:
-        Weights (..., T, T).
+        Weights (..., T, S).
 
     >>> kernel_weights(torch.zeros(2, 1), torch.zeros(2, 1))
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
     """
     *leading, T, D = queries.shape
+    S = keys.shape[-2]
+    visible = torch.ones(T, S, dtype=torch.bool, device=queries.device).tril(S - T)
     # Without a dimension of its own for the batch, there is one kernel only: torch.export would
     # else fix T, for T = D is not computed by the same kernel as other lengths.
-    queries, keys = queries.reshape(-1, T, D), keys.reshape(-1, T, D)
-    identity = torch.eye(T, dtype=queries.dtype, device=queries.device).expand(
-        *queries.shape[:2], T
-    )
-    weights = functional.scaled_dot_product_attention(queries, keys, identity, is_causal=True)
-    return weights.view(*leading, T, T)
+    queries, keys = queries.reshape(-1, T, D), keys.reshape(-1, S, D)
+    identity = torch.eye(S, dtype=keys.dtype, device=keys.device).expand(keys.shape[0], S, S)
+    weights = functional.scaled_dot_product_attention(queries, keys, identity, attn_mask=visible)
+    return weights.view(*leading, T, S)
 
 
 def count_parameters(module: nn.Module) -> int:

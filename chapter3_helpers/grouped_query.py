@@ -1,46 +1,33 @@
 """How does a real model generate cheaply? Grouped queries and a key/value cache.
 
-Source: the worked walk through query, key and value shapes. Taught in
-``11_grouped_query_kv_cache``.
+Source: the worked walk through query, key and value shapes; Ainslie et al., "GQA" (2023). Taught
+in ``11_grouped_query_kv_cache``.
 """
 
-from collections.abc import Callable
-from typing import Self
+import math
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_flag, check_size, check_sizes
+from chapter3_helpers._checks.modules import AttentionModule
+from chapter3_helpers._checks.numbers import check_divisible, check_flag, check_size, check_sizes
 from chapter3_helpers._checks.tensors import check_input, check_tensor
-from chapter3_helpers.fused_multihead import join_heads, split_heads
-from chapter3_helpers.masking import mask_scores
+from chapter3_helpers.fused_multihead import join_heads, kernel_weights, split_heads
 from chapter3_helpers.positions import apply_rotary, rotary_frequencies
-from chapter3_helpers.softmax import softmax
-from chapter3_helpers.torch_releases import is_exporting
 
 
 def repeat_kv(x: torch.Tensor, n: int) -> torch.Tensor:
-    """Repeat every key or value head n times, once for each query head that shares it.
+    """Repeat every key or value head n times: (..., K, T, D) -> (..., K * n, T, D).
 
-    Copies of a head stand next to one another: query head h reads head h // n of ``x``. This
-    spells out what sharing means; ``GroupedQueryAttention`` itself repeats nothing in memory.
-
-    Args:
-        x: keys or values (..., K, T, D), with K key/value heads.
-        n: how many query heads share one of them.
-
-    Returns:
-        Tensor (..., K * n, T, D).
+    Copies stand next to one another: query head h reads head h // n of ``x``.
 
     Raises:
-        TypeError, ValueError: ``x`` is no floating-point tensor of three or four dimensions, or
-            ``n`` not an integer of at least 1.
+        TypeError, ValueError: ``x`` is not a floating-point tensor of three or four dimensions,
+            or ``n`` is not an integer of at least 1.
 
     >>> repeat_kv(torch.tensor([[[1.0]], [[2.0]]]), n=2).flatten()
     tensor([1., 1., 2., 2.])
-
-    Source: the worked walk. Taught in ``11_grouped_query_kv_cache``.
     """
     check_tensor("x", x, dims=(3, 4), form="(K, T, D) or (B, K, T, D)")
     check_size("n", n)
@@ -55,79 +42,100 @@ def kv_cache_bytes(
     batch_size: int = 1,
     bytes_per_number: int = 4,
 ) -> int:
-    """Count the bytes that the keys and values of ``num_tokens`` tokens take.
-
-    The number of query heads is not among the arguments: queries are never cached.
+    """Count the bytes that the keys and values of so many tokens take; queries are not cached.
 
     Raises:
         TypeError, ValueError: an argument is not an integer of at least 1.
 
     >>> kv_cache_bytes(50, num_kv_heads=8, head_dim=64)  # 2 * 50 * 8 * 64 numbers of 4 bytes
     204800
-
-    Taught in ``11_grouped_query_kv_cache``.
     """
-    check_sizes(
-        num_tokens=num_tokens,
-        num_kv_heads=num_kv_heads,
-        head_dim=head_dim,
-        num_layers=num_layers,
-        batch_size=batch_size,
-        bytes_per_number=bytes_per_number,
-    )
-    numbers = num_layers * batch_size * num_tokens * num_kv_heads * head_dim
-    return 2 * numbers * bytes_per_number  # 2: a key and a value
+    return 2 * math.prod(check_sizes(**locals()))  # 2: a key and a value
 
 
-class GroupedQueryAttention(nn.Module):
+class KeyValueCache:
+    """The keys and values of the S tokens so far; ``attention.new_cache()`` makes one.
+
+    ``len(cache)`` is S; ``cache.keys`` and ``cache.values`` are views (B, K, S, D) of what is
+    kept. The first keys settle dtype and device, and take room for ``context_length`` tokens at
+    once, so that none is moved later. (On Linux, a CPU's memory is used as tokens fill it.)
+    """
+
+    def __init__(self, batch_size: int, num_kv_heads: int, context_length: int, head_dim: int):
+        self.shape = (batch_size, num_kv_heads, context_length, head_dim)
+        self._keys = self._values = torch.empty(batch_size, num_kv_heads, 0, head_dim)
+        self._length = 0
+        self.turns = torch.empty(0, head_dim // 2)  # rotary frequencies of the first positions
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __repr__(self) -> str:
+        B, K, S, D = self.shape
+        sizes = f"batch_size={B}, num_kv_heads={K}, head_dim={D}"
+        return f"KeyValueCache({len(self)} of {S} tokens, {sizes})"
+
+    @property
+    def keys(self) -> torch.Tensor:
+        return self._keys[:, :, : self._length]
+
+    @property
+    def values(self) -> torch.Tensor:
+        return self._values[:, :, : self._length]
+
+    def truncate(self, length: int) -> None:
+        """Forget all tokens but the first ``length``, an integer from 0 to ``len(cache)``."""
+        length = check_size("length", length, minimum=0)
+        if length > len(self):
+            raise ValueError(f"length must be at most len(cache)={len(self)}, got {length}")
+        self._length = length
+
+    @torch.no_grad()
+    def append(self, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Write the keys and values of new tokens, (B, K, T, D), behind the others."""
+        start, end = self._length, self._length + keys.shape[-2]
+        if start == 0:
+            like = {"dtype": keys.dtype, "device": keys.device}
+            with torch.inference_mode(False):  # so that later calls may write outside that mode
+                self._keys, self._values = (torch.empty(self.shape, **like) for _ in range(2))
+        self._keys[:, :, start:end] = keys
+        self._values[:, :, start:end] = values
+        self._length = end
+
+
+class GroupedQueryAttention(AttentionModule):
     """Causal attention whose query heads share key/value heads, with a cache for generation.
 
-    New against ``MultiHeadAttention``: K key/value heads serve H query heads, H / K each; queries
-    and keys are turned by their position; and keys and values are kept, so that the next call
-    need only bring the tokens that are new.
+    New compared with ``MultiHeadAttention``: K key/value heads serve H query heads, H / K each;
+    queries and keys are turned by their position; and keys and values can be kept in a cache, so
+    that the next call need only bring the tokens that are new.
 
     ::
 
         x (B, T, d) --W_query--> queries (B, H, T, D) --rotary---------------------+
                     --W_key----> keys    (B, K, T, D) --rotary--> cache (B, K, S, D) --> attention
                     --W_value--> values  (B, K, T, D) ----------> cache (B, K, S, D) --+
-            with S = start_pos + T keys to look at; then join heads, out_proj --> (B, T, d)
+            with S = len(cache) + T keys to look at; then join heads, out_proj --> (B, T, d)
 
-    A call with ``start_pos=0`` starts anew. A later ``start_pos`` continues behind the tokens
-    cached so far; an earlier one goes back and forgets what came after it. ``train()`` and
-    ``eval()`` make no difference. Gradients flow through one call; what earlier calls left in the
-    cache counts as constant.
-
-    The cache has ``max_seq_len`` places for each sequence of the batch at hand. It is allocated
-    when a batch of a new size begins, and never grows or moves, so that no token pays for a copy.
-    (On Linux a CPU's memory is taken up only as tokens fill it.)
+    The module itself keeps nothing but weights. What a cache holds is constant to autograd.
 
     Args:
         d_model: numbers per token, on the way in and out.
         num_heads: the number of query heads H, which divides ``d_model``.
         num_kv_heads: the number of key/value heads K, which divides ``num_heads``: 1 is
             multi-query attention, ``num_heads`` (the default) multi-head attention.
-        max_batch_size: the most sequences it will read at once.
-        max_seq_len: the most tokens a sequence may have, cached ones included.
+        context_length: the most tokens a sequence may have, cached ones included.
         theta: the base of the rotary angles.
-        rotary: whether queries and keys are turned; False leaves the order to the mask alone.
+        rotary: whether queries and keys are turned, for which head_dim must be even.
 
     Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, ``num_heads`` does not
-            divide ``d_model``, ``num_kv_heads`` does not divide ``num_heads``, ``rotary`` is no
-            bool, or, with rotary, head_dim is odd or ``theta`` no positive number.
+        TypeError, ValueError: an argument is not what is said above.
 
-    >>> _ = torch.manual_seed(123)
     >>> attention = GroupedQueryAttention(d_model=12, num_heads=6, num_kv_heads=2)
-    >>> x = torch.rand(1, 5, 12)
-    >>> with torch.no_grad():
-    ...     whole = attention(x)
-    ...     prompt, token = attention(x[:, :4]), attention(x[:, 4:], start_pos=4)
-    >>> torch.allclose(torch.cat([prompt, token], dim=1), whole, atol=1e-6)
+    >>> x, cache = torch.rand(1, 5, 12), attention.new_cache()
+    >>> prompt, token = attention(x[:, :4], cache), attention(x[:, 4:], cache)
+    >>> torch.allclose(torch.cat([prompt, token], dim=1), attention(x), atol=1e-6)
     True
-
-    Source: the worked walk; Ainslie et al., "GQA" (2023). Taught in
-    ``11_grouped_query_kv_cache``.
     """
 
     def __init__(
@@ -135,137 +143,82 @@ class GroupedQueryAttention(nn.Module):
         d_model: int,
         num_heads: int,
         num_kv_heads: int | None = None,
-        max_batch_size: int = 32,
-        max_seq_len: int = 2048,
+        context_length: int = 2048,
         theta: float = 10000.0,
         rotary: bool = True,
     ):
         super().__init__()
         num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-        check_sizes(
-            d_model=d_model,
-            num_heads=num_heads,
-            num_kv_heads=num_kv_heads,
-            max_batch_size=max_batch_size,
-            max_seq_len=max_seq_len,
-        )
-        _check_divisible("d_model", d_model, "num_heads", num_heads)
-        _check_divisible("num_heads", num_heads, "num_kv_heads", num_kv_heads)
-        check_flag("rotary", rotary)
-        self.d_in, self.d_out, self.context_length = d_model, d_model, max_seq_len
-        self.num_heads, self.head_dim = num_heads, d_model // num_heads
-        self.num_kv_heads, self.max_batch_size = num_kv_heads, max_batch_size
-        self.W_query = nn.Linear(d_model, d_model, bias=False)
-        self.W_key = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
-        self.W_value = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
-        self.out_proj = nn.Linear(d_model, d_model)
-        # No buffer: a buffer would become real, and so lose its angles, in .to(torch.bfloat16).
-        self.frequencies = rotary_frequencies(self.head_dim, max_seq_len, theta) if rotary else None
+        self.d_in, self.num_heads = check_divisible(d_model=d_model, num_heads=num_heads)
+        _, self.num_kv_heads = check_divisible(num_heads=num_heads, num_kv_heads=num_kv_heads)
+        self.d_out, self.head_dim = self.d_in, self.d_in // self.num_heads
+        self.context_length = check_size("context_length", context_length)
+        if check_flag("rotary", rotary):
+            rotary_frequencies(self.head_dim, 1, theta)  # refuses what cannot be turned
         self.theta = float(theta) if rotary else None
-        self.register_buffer("cached_keys", None, persistent=False)
-        self.register_buffer("cached_values", None, persistent=False)
-        self.cached_tokens = 0
+        self.W_query = nn.Linear(self.d_in, self.d_in, bias=False)
+        self.W_key = nn.Linear(self.d_in, self.num_kv_heads * self.head_dim, bias=False)
+        self.W_value = nn.Linear(self.d_in, self.num_kv_heads * self.head_dim, bias=False)
+        self.out_proj = nn.Linear(self.d_in, self.d_in)
 
-    def forward(self, x: torch.Tensor, start_pos: int = 0) -> torch.Tensor:
-        """Map new tokens (..., T, d_model) to context vectors (..., T, d_model) and cache them.
+    def new_cache(self, batch_size: int = 1) -> KeyValueCache:
+        """Make an empty cache for ``batch_size`` sequences of up to ``context_length`` tokens."""
+        batch_size = check_size("batch_size", batch_size)
+        return KeyValueCache(batch_size, self.num_kv_heads, self.context_length, self.head_dim)
 
-        Args:
-            x: the tokens at positions start_pos, ..., start_pos + T - 1.
-            start_pos: how many cached tokens come before them.
+    def forward(self, x: torch.Tensor, cache: KeyValueCache | None = None) -> torch.Tensor:
+        """Map tokens (..., T, d_model) to context vectors (..., T, d_model).
 
-        Raises:
-            TypeError, ValueError: ``x`` does not fit the module or the cache, or ``start_pos``
-                leaves a gap behind the cached tokens or no room for T more. The cache stays as
-                it was. (Compiled, it cannot look at the count, and a gap goes unnoticed. What
-                ``torch.export`` makes of it has no cache, so there ``start_pos`` must be 0.)
+        With a cache, ``x`` continues behind the tokens in there and is added to them. A cache of
+        other sizes, or without room for T more, is refused and stays as it was.
         """
-        self._check_call(x, start_pos)
-        batch = x if x.dim() == 3 else x.unsqueeze(0)
-        queries, keys, values = self._project(batch, start_pos)
-        if not is_exporting():
-            self._remember(keys, values, start_pos)
-        if start_pos > 0:
-            tracked = any(new.requires_grad for new in (queries, keys, values))
-            keys = _behind_cached(self.cached_keys, keys, start_pos, tracked)  # (B, K, S, D)
-            values = _behind_cached(self.cached_values, values, start_pos, tracked)
+        queries, keys, values = self._project(x, cache)
+        if cache is not None:
+            past = len(cache)
+            cache.append(keys, values)
+            if any(new.requires_grad for new in (queries, keys, values)):
+                # for the way back, copies that no later token changes
+                keys = torch.cat([cache.keys[:, :, :past], keys], dim=-2)  # (B, K, S, D)
+                values = torch.cat([cache.values[:, :, :past], values], dim=-2)
+            else:
+                keys, values = cache.keys, cache.values
         context = grouped_attention(queries, keys, values)  # (B, H, T, D)
         return self.out_proj(join_heads(context)).reshape(x.shape)
 
-    def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the weights (..., H, T, T) of a whole sequence; the cache is left alone."""
+    def attention_weights(
+        self, x: torch.Tensor, cache: KeyValueCache | None = None
+    ) -> torch.Tensor:
+        """Return the weights (..., H, T, S) of such a call, which leaves the cache as it is."""
+        queries, keys, _ = self._project(x, cache)
+        if cache is not None:
+            keys = torch.cat([cache.keys.to(keys), keys], dim=-2)  # (B, K, S, D)
+        keys = repeat_kv(keys, self.num_heads // self.num_kv_heads)  # (B, H, S, D)
+        weights = kernel_weights(queries, keys)
+        return weights if x.dim() == 3 else weights[0]
+
+    def _project(self, x: torch.Tensor, cache: KeyValueCache | None) -> tuple[torch.Tensor, ...]:
+        """Compute queries (B, H, T, D), keys and values (B, K, T, D) of new tokens."""
         check_input(x, self)
-        queries, keys, _ = self._project(x, start_pos=0)
-        keys = repeat_kv(keys, self.num_heads // self.num_kv_heads)  # (..., H, T, D)
-        # divided first, as in the kernel: float16 ends at 65504, and long sums pass it
-        scores = queries / self.head_dim**0.5 @ keys.transpose(-2, -1)  # (..., H, T, T)
-        return softmax(mask_scores(scores), dim=-1)
-
-    def reset_cache(self) -> None:
-        """Forget all cached tokens and give their memory back."""
-        self.cached_keys = self.cached_values = None
-        self.cached_tokens = 0
-
-    def _project(
-        self, x: torch.Tensor, start_pos: int
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Compute queries (..., H, T, D), keys and values (..., K, T, D) of new tokens."""
-        queries = split_heads(self.W_query(x), self.num_heads)
-        keys = split_heads(self.W_key(x), self.num_kv_heads)
-        values = split_heads(self.W_value(x), self.num_kv_heads)
-        if self.frequencies is not None:  # the values are not turned
-            frequencies = self.frequencies[start_pos : start_pos + x.shape[-2]]
-            queries, keys = apply_rotary(queries, frequencies), apply_rotary(keys, frequencies)
+        batch = x if x.dim() == 3 else x[None]
+        queries = split_heads(self.W_query(batch), self.num_heads)
+        keys = split_heads(self.W_key(batch), self.num_kv_heads)
+        values = split_heads(self.W_value(batch), self.num_kv_heads)
+        if cache is not None:
+            _check_cache(cache, keys, self.context_length)
+        if self.theta is not None:  # the values are not turned
+            turns = self._turns(x.shape[-2], cache).to(keys.device)
+            queries, keys = apply_rotary(queries, turns), apply_rotary(keys, turns)
         return queries, keys, values
 
-    @torch.no_grad()
-    def _remember(self, keys: torch.Tensor, values: torch.Tensor, start_pos: int) -> None:
-        """Write new keys and values into the cache, from position start_pos on."""
-        B, K, T, D = keys.shape
-        cache = self.cached_keys
-        found = (B, keys.dtype, keys.device)
-        expected = (0, None, None) if cache is None else (len(cache), cache.dtype, cache.device)
-        if found != expected:
-            if start_pos > 0:
-                raise ValueError(
-                    "x must continue the cached {} sequence(s) in {} on {}, "
-                    "got {} in {} on {}".format(*expected, *found)
-                )
-            with torch.inference_mode(False):  # so that later calls may write outside that mode
-                self.cached_keys = keys.new_empty(B, K, self.context_length, D)
-                self.cached_values = keys.new_empty(B, K, self.context_length, D)
-        self.cached_keys[:, :, start_pos : start_pos + T] = keys
-        self.cached_values[:, :, start_pos : start_pos + T] = values
-        self.cached_tokens = start_pos + T
-
-    def _check_call(self, x: torch.Tensor, start_pos: int) -> None:
-        """Refuse what the module or its cache has no room for."""
-        check_input(x, self)
-        check_size("start_pos", start_pos, minimum=0)
-        if start_pos > 0 and is_exporting():
-            raise ValueError(f"start_pos must be 0 for torch.export, got {start_pos}")
-        B, T = x.shape[0] if x.dim() == 3 else 1, x.shape[-2]
-        if self.max_batch_size < B:
-            raise ValueError(
-                f"x must hold at most max_batch_size={self.max_batch_size} sequences, got {B}"
-            )
-        # compiled, reading a count that changes would mean a new compilation for every token
-        if not torch.compiler.is_compiling() and start_pos > self.cached_tokens:
-            raise ValueError(
-                f"start_pos must be at most {self.cached_tokens}, the number of cached tokens, "
-                f"got {start_pos}"
-            )
-        if start_pos + T > self.context_length:
-            raise ValueError(
-                f"start_pos + T must be at most max_seq_len={self.context_length}, the room in "
-                f"the cache, got {start_pos} + {T}"
-            )
-
-    def _apply(self, fn: Callable, recurse: bool = True) -> Self:
-        """Let the frequencies follow the module to a device, but never to a dtype."""
-        super()._apply(fn, recurse)
-        if self.frequencies is not None:
-            self.frequencies = self.frequencies.to(self.W_query.weight.device)
-        return self
+    def _turns(self, T: int, cache: KeyValueCache | None) -> torch.Tensor:
+        """Return the rotary frequencies (T, D / 2) of the positions behind the cache."""
+        if cache is None:
+            return rotary_frequencies(self.head_dim, T, self.theta)
+        start, end = len(cache), len(cache) + T
+        if len(cache.turns) < end:  # twice what is needed, so that few tokens wait for this
+            with torch.inference_mode(False):
+                cache.turns = rotary_frequencies(self.head_dim, 2 * end, self.theta)
+        return cache.turns[start:end]
 
 
 def grouped_attention(
@@ -273,47 +226,33 @@ def grouped_attention(
 ) -> torch.Tensor:
     """Let the T newest tokens look at S keys, their own among them, without repeating any.
 
-    Query i of the T stands at position S - T + i and sees the keys up to there.
-
-    Args:
-        queries: (B, H, T, D).
-        keys, values: (B, K, S, D), where K divides H and S is at least T.
-
-    Returns:
-        Context vectors (B, H, T, D).
-
-    Taught in ``11_grouped_query_kv_cache``.
+    From queries (B, H, T, D), keys and values (B, K, S, D) it makes context vectors (B, H, T, D).
     """
     B, H, T, D = queries.shape
     K, S = keys.shape[1:3]
-    # Nothing is hidden from a single token, so the H / K queries of a group may stand as the rows
-    # of one matrix: a CPU then reads each key once for all of them, as a GPU's kernel does anyway.
-    # It pays while every thread has one of the B * K matrices to work on.
+    # Nothing is hidden from one token, so the H / K queries of a group can be rows of one matrix: a
+    # CPU then reads each key once, which pays while every thread has one of the B * K matrices.
     busy = torch.compiler.is_compiling() or torch.get_num_threads() <= B * K
     if T == 1 and queries.device.type == "cpu" and busy:
         grouped = queries.reshape(B, K, H // K, D)
         return functional.scaled_dot_product_attention(grouped, keys, values).reshape(B, H, T, D)
-    masked = {}
-    if T == S:
-        masked["is_causal"] = True
-    elif T > 1:
-        positions = torch.arange(S, device=keys.device)
-        masked["attn_mask"] = positions <= positions[S - T :, None]  # (T, S); True means visible
+    masked: dict = {"is_causal": True} if T == S else {}
+    if 1 < T < S:  # query i stands at position S - T + i; here True means visible
+        masked["attn_mask"] = queries.new_ones(T, S, dtype=torch.bool).tril(S - T)
     return functional.scaled_dot_product_attention(queries, keys, values, enable_gqa=True, **masked)
 
 
-def _behind_cached(
-    cache: torch.Tensor, new: torch.Tensor, start_pos: int, tracked: bool
-) -> torch.Tensor:
-    """Return what is cached before start_pos and the new ones behind it, (B, K, S, D)."""
-    if tracked:  # a copy, which passes gradients on to ``new``, and which no later token changes
-        return torch.cat([cache[:, :, :start_pos], new], dim=-2)
-    return cache[:, :, : start_pos + new.shape[-2]]  # a view: ``new`` has been written already
-
-
-def _check_divisible(name: str, size: int, parts_name: str, parts: int) -> None:
-    """Refuse a size that can't be shared equally."""
-    if size % parts:
-        raise ValueError(
-            f"{name} must be divisible by {parts_name}, got {name}={size} and {parts_name}={parts}"
-        )
+def _check_cache(cache: KeyValueCache, keys: torch.Tensor, context_length: int) -> None:
+    """Refuse a cache that new keys (B, K, T, D) can't be added to."""
+    if not isinstance(cache, KeyValueCache):
+        raise TypeError(f"cache must come from new_cache, got {type(cache).__name__}")
+    B, K, T, D = keys.shape
+    if cache.shape != (B, K, context_length, D):
+        sizes = f"batch_size={B}, num_kv_heads={K}, head_dim={D}"
+        raise ValueError(f"cache must be for {sizes} and {context_length} tokens, got {cache}")
+    if len(cache) + T > context_length:
+        raise ValueError(f"cache must have room for {T} more tokens, got {cache}")
+    kept = cache.keys
+    if len(cache) > 0 and (kept.dtype, kept.device) != (keys.dtype, keys.device):
+        new = f"{keys.dtype} on {keys.device}"
+        raise ValueError(f"cache must hold {new}, as x gives, got {kept.dtype} on {kept.device}")

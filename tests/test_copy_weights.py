@@ -348,7 +348,7 @@ def test_weights_that_are_not_numbers_are_carried_too():
 def grouped(num_kv_heads, rotary=False, theta=10000.0):
     torch.manual_seed(11)
     return GroupedQueryAttention(
-        12, 6, num_kv_heads, max_seq_len=7, theta=theta, rotary=rotary
+        12, 6, num_kv_heads, context_length=7, theta=theta, rotary=rotary
     ).double()
 
 

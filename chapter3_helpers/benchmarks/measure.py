@@ -126,22 +126,20 @@ def measure_generation(
     """Time one more token behind T others: with the cache, and by computing all T again."""
     rows = []
     for T in tqdm(lengths, desc="generation", unit="T"):
-        attention = GroupedQueryAttention(768, 12, 4, max_batch_size=1, max_seq_len=T + new_tokens)
-        again = GroupedQueryAttention(768, 12, 4, max_batch_size=1, max_seq_len=T + new_tokens)
-        again.load_state_dict(attention.state_dict())
-        attention.to(device), again.to(device)
-        x = torch.randn(1, T + new_tokens, 768, device=device)
+        attention = GroupedQueryAttention(768, 12, 4, context_length=T + new_tokens).to(device)
+        cache, x = attention.new_cache(), torch.randn(1, T + new_tokens, 768, device=device)
         with torch.no_grad():
-            attention(x[:, :T])
-            storage = attention.cached_keys.data_ptr()
+            attention(x[:, :T], cache)
+            place = cache.keys.data_ptr()
 
-            def cached(attention=attention, x=x, T=T):
-                for t in range(T, T + new_tokens):  # each call goes back to T and starts again
-                    last = attention(x[:, t : t + 1], start_pos=t)
+            def cached(attention=attention, cache=cache, x=x, T=T):
+                cache.truncate(T)
+                for t in range(T, T + new_tokens):
+                    last = attention(x[:, t : t + 1], cache)
                 return last
 
-            def recomputed(again=again, x=x, T=T):
-                return again(x)[:, -1:]  # T + new_tokens tokens for the last one
+            def recomputed(attention=attention, x=x):
+                return attention(x)[:, -1:]  # T + new_tokens tokens for the last one
 
             difference = (cached() - recomputed()).abs().max().item()
             times = in_turn({"cached": cached, "recomputed": recomputed}, seconds)
@@ -151,7 +149,7 @@ def measure_generation(
                 "cached": statistics.median(times["cached"]) / new_tokens,
                 "recomputed": statistics.median(times["recomputed"]),
                 "difference": difference,
-                "cache_moved": attention.cached_keys.data_ptr() != storage,
+                "cache_moved": cache.keys.data_ptr() != place,
             }
         )
     return rows

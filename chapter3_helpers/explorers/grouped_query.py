@@ -7,7 +7,7 @@ import torch
 
 from chapter3_helpers.explorers.controls import Settings, Steps, Words
 from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import MOST_TOKENS, divisors, read_tokens, seeded
+from chapter3_helpers.explorers.inputs import divisors, read_tokens, seeded
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
@@ -52,7 +52,7 @@ CONTROLS = (
 @lru_cache(maxsize=len(KV_HEADS))  # drawing 800,000 weights takes longer than all the rest
 def _attention(num_kv_heads: int) -> GroupedQueryAttention:
     with seeded(123):
-        attention = GroupedQueryAttention(D_MODEL, HEADS, num_kv_heads, max_seq_len=MOST_TOKENS)
+        attention = GroupedQueryAttention(D_MODEL, HEADS, num_kv_heads)
     return attention.requires_grad_(False)
 
 

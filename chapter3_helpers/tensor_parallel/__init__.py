@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.numbers import check_sizes
+from chapter3_helpers._checks.numbers import check_divisible, check_sizes
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.grouped_query import GroupedQueryAttention
 
@@ -27,7 +27,7 @@ Attention = MultiHeadAttention | GroupedQueryAttention
 
 
 def heads_by_process(num_heads: int, num_processes: int, name: str = "num_heads") -> list[range]:
-    """Say which heads live in which process: neighbours together, as many in each.
+    """Say which heads live in which process: neighbours together, equally many in each.
 
     Raises:
         TypeError, ValueError: an argument is not an integer of at least 1, or ``num_heads`` (which
@@ -35,15 +35,8 @@ def heads_by_process(num_heads: int, num_processes: int, name: str = "num_heads"
 
     >>> heads_by_process(6, num_processes=2)
     [range(0, 3), range(3, 6)]
-
-    Taught in ``13_tensor_parallel``.
     """
-    check_sizes(**{name: num_heads, "num_processes": num_processes})
-    if num_heads % num_processes:
-        raise ValueError(
-            f"{name} must be divisible by num_processes, "
-            f"got {name}={num_heads} and num_processes={num_processes}"
-        )
+    num_heads, num_processes = check_divisible(**{name: num_heads, "num_processes": num_processes})
     share = num_heads // num_processes
     return [range(rank * share, (rank + 1) * share) for rank in range(num_processes)]
 
@@ -57,14 +50,14 @@ def exchanged_bytes(
 ) -> int:
     """Count the bytes that each process sends when vectors are summed over all of them in a ring.
 
-    Each process cuts its (num_tokens, width) numbers into n pieces. In n - 1 rounds a piece
-    travels on and is added to the next process's; in n - 1 more the sums travel: 2 (n - 1) pieces
-    sent, nearly twice the message however many processes there are.
+    Each process cuts its (num_tokens, width) numbers into n pieces. In n - 1 rounds it passes a
+    piece on, to be added to its neighbour's; in n - 1 more rounds the sums are passed on. That is
+    2 (n - 1) pieces: nearly twice the message, however many processes there are.
 
     Args:
-        num_tokens, width: the numbers in one message.
+        num_tokens, width: the shape of one message.
         num_processes: the n in the ring.
-        all_reduces: how many such sums: one a layer and direction for attention.
+        all_reduces: how many such sums; attention needs one per layer and direction.
         bytes_per_number: 4 for float32, 2 for bfloat16.
 
     Raises:
@@ -73,10 +66,9 @@ def exchanged_bytes(
     >>> exchanged_bytes(1, width=4096, num_processes=8, bytes_per_number=2)  # 14 pieces of 512
     14336
 
-    Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce" (2009). Taught in
-    ``13_tensor_parallel``.
+    Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce" (2009).
     """
-    check_sizes(
+    num_tokens, width, num_processes, all_reduces, bytes_per_number = check_sizes(
         num_tokens=num_tokens,
         width=width,
         num_processes=num_processes,
@@ -92,9 +84,9 @@ def parallelize(module: Attention, mesh: Any) -> Attention:
 
     The rows of W_query, W_key and W_value that make these heads stay here, and the columns of
     out_proj that read them; one all-reduce then sums the outputs of all processes. On the way
-    back, one sums the gradients of x. ``num_heads`` (and ``num_kv_heads``) become the numbers of
-    heads *here*; d_in, d_out and head_dim stay those of the whole. Every process must get the
-    same x. With dropout in training, each draws for its own heads: seed every process differently.
+    back, another sums the gradients of x. ``num_heads`` (and ``num_kv_heads``) become the numbers
+    of heads *here*; d_in, d_out and head_dim stay those of the whole. Every process must get the
+    same x. In training with dropout each process draws for its own heads, from a seed of its own.
 
     ::
 
@@ -107,17 +99,17 @@ def parallelize(module: Attention, mesh: Any) -> Attention:
         mesh: a one-dimensional ``torch.distributed.DeviceMesh``.
 
     Returns:
-        The module. It still maps x (..., T, d_in) to (..., T, d_out), while
-        ``attention_weights`` returns those of its own heads; parameters have become ``DTensor``s.
+        The module. It still maps x (..., T, d_in) to (..., T, d_out), but ``attention_weights``
+        returns those of its own heads, as a new cache holds theirs; parameters are ``DTensor``s.
 
     Raises:
-        TypeError: ``module`` is of another kind.
+        TypeError: ``module`` is of another kind, or one of its projections is not an ``nn.Linear``.
         ValueError: the heads, or key/value heads, are not divisible by the number of processes;
             the module is parallel already; or ``mesh`` has more than one dimension.
 
-    Source: Shoeybi et al. (2019), section 3. Taught in ``13_tensor_parallel``.
+    Source: Shoeybi et al. (2019), section 3.
     """
-    # these take longer to import than all the rest of this module
+    # imported here, as it takes longer than all the rest of this module
     from torch.distributed.tensor import DTensor, Replicate
     from torch.distributed.tensor.parallel import (
         ColwiseParallel,
@@ -132,12 +124,10 @@ def parallelize(module: Attention, mesh: Any) -> Attention:
     parallelize_module(module, mesh, {**columns, "out_proj": RowwiseParallel()})
     for name, ranges in shares.items():
         setattr(module, name, len(ranges[0]))
-    if isinstance(module, GroupedQueryAttention):
-        module.reset_cache()
 
     def share_input(module: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        # Marked as one x for all three projections, its gradients are added up here before they
-        # are summed over the processes: one all-reduce on the way back in place of three.
+        # As one x for all three projections, it collects their gradients before these are summed
+        # over the processes: one all-reduce on the way back instead of three.
         if args and isinstance(args[0], torch.Tensor):
             x = DTensor.from_local(args[0], mesh, [Replicate()], run_check=False)
             args = (x, *args[1:])
@@ -154,7 +144,10 @@ def check_shares(module: Attention, num_processes: int) -> dict[str, list[range]
             "module must be a MultiHeadAttention or GroupedQueryAttention, "
             f"got {type(module).__name__}"
         )
-    if hasattr(module.out_proj.weight, "placements"):  # as a DTensor has
+    if any(hasattr(parameter, "placements") for parameter in module.parameters()):  # DTensors
         raise ValueError("module must hold all its heads, got one that is parallel already")
+    for name in ("W_query", "W_key", "W_value", "out_proj"):
+        if not isinstance(layer := getattr(module, name), nn.Linear):
+            raise TypeError(f"{name} must be an nn.Linear to be shared, got {type(layer).__name__}")
     names = [name for name in ("num_heads", "num_kv_heads") if hasattr(module, name)]
     return {name: heads_by_process(getattr(module, name), num_processes, name) for name in names}

@@ -17,7 +17,7 @@ def main() -> None:
     x = torch.randn(128, 768)
     modules = (
         MultiHeadAttention(768, 768, context_length=128, dropout=0.0, num_heads=12),
-        GroupedQueryAttention(768, num_heads=12, num_kv_heads=4, max_seq_len=128),
+        GroupedQueryAttention(768, num_heads=12, num_kv_heads=4, context_length=128),
     )
     if "RANK" not in os.environ:
         for module in modules:

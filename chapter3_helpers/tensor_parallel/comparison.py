@@ -15,7 +15,6 @@ from torch import distributed
 
 from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers._checks.tensors import check_tensor
-from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.tensor_parallel import (
     Attention,
     check_shares,
@@ -27,7 +26,7 @@ from chapter3_helpers.tensor_parallel.processes import run_processes
 
 @dataclass(frozen=True)
 class Report:
-    """What several processes found, against one process that holds all heads.
+    """What several processes found, compared with one process that holds all heads.
 
     Attributes:
         heads: attribute -> the range of heads in each process.
@@ -35,8 +34,8 @@ class Report:
         shapes: parameter -> its shape in each process.
         differences: the largest difference from the single process, in any process, for the
             output, the gradient of x and that of each parameter.
-        all_reduces, message_bytes: counted while it ran, of one process; forward and backward.
-        sent_bytes: the same by formula, as a ring sends them; forward and backward.
+        all_reduces, message_bytes: what one process exchanged, counted; forward and backward.
+        sent_bytes: what a ring would have it send, by formula; forward and backward.
         seconds: medians for one forward and backward pass.
         device: ``cpu`` (gloo) or ``cuda`` (NCCL).
     """
@@ -77,13 +76,14 @@ def run(
 ) -> Report:
     """Start processes that share the heads of a module, and compare with one that holds them all.
 
-    Each runs both, forward and backward (in eval mode, every parameter trained, from the same
-    random gradient of the output). The module itself stays as it is.
+    Each process runs its share and the whole, forward and backward: in eval mode, with gradients
+    for every parameter, from the same random gradient of the output. The module itself stays as
+    it is.
 
     Args:
         module: a MultiHeadAttention or GroupedQueryAttention.
         x: tokens (T, d_in) or (B, T, d_in).
-        num_processes: how many share the heads, each on a GPU of its own if there are as many.
+        num_processes: how many share the heads; each gets a GPU of its own if there are enough.
         timeout: seconds until all must have ended.
 
     Raises:
@@ -91,17 +91,13 @@ def run(
             heads are not divisible by ``num_processes``, or ``x`` does not fit it.
         RuntimeError: a process failed. All have ended by then.
         TimeoutError: they took too long. All have ended by then.
-
-    Taught in ``13_tensor_parallel``.
     """
     check_size("num_processes", num_processes)
     check_shares(module, num_processes)
     check_tensor("x", x, dims=(2, 3), form="(T, d_in) or (B, T, d_in)")
     whole = copy.deepcopy(module).cpu().eval().requires_grad_(True)
     with torch.no_grad():
-        whole(x.detach().cpu())  # so that what does not fit is said here
-    if isinstance(whole, GroupedQueryAttention):
-        whole.reset_cache()  # no process needs it, and it may be far larger than the weights
+        whole(x.detach().cpu())  # so that an x that does not fit is refused here
     arguments = (whole, x.detach().cpu(), torch.get_num_threads())
     return run_processes(compare, num_processes, *arguments, timeout=timeout)[0]
 
@@ -111,7 +107,7 @@ def compare(module: Attention, x: torch.Tensor, num_threads: int, repeats: int =
 
     Args:
         module, x: as for ``run``, the same in every process.
-        num_threads: of this machine's CPU, for one process, or shared out between all.
+        num_threads: of the CPU; the single process gets them all, the others share them.
         repeats: how often each is timed.
     """
     from torch.distributed.device_mesh import init_device_mesh

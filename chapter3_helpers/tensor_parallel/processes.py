@@ -40,19 +40,17 @@ def run_processes(
         function: called as ``function(*arguments)`` in each process; it has to stand in a module,
             as each process imports it.
         num_processes: how many.
-        arguments: passed on by pickle.
+        arguments: passed on as pickles.
         timeout: seconds until all must have ended.
 
     Returns:
         What the function returned, by rank.
 
     Raises:
-        TypeError, ValueError: ``num_processes`` is not an integer of at least 1, ``timeout`` no
-            positive number, or the function or an argument can't be passed on by pickle.
+        TypeError, ValueError: ``num_processes`` is not an integer of at least 1, ``timeout`` is
+            not a positive number, or the function or an argument can't be pickled.
         RuntimeError: a process failed, or ended without a result; the message says which and how.
         TimeoutError: not all had ended in time.
-
-    Taught in ``13_tensor_parallel``.
     """
     check_size("num_processes", num_processes)
     check_positive(timeout=timeout)

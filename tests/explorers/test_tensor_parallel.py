@@ -38,7 +38,7 @@ def test_eight_devices_and_a_width_of_4096_by_hand():
 def test_the_weights_of_all_devices_are_those_of_the_module():
     settings = {**DEFAULTS, "num_heads": 12, "num_kv_heads": 6, "num_processes": 3}
     settings |= {"head_dim": 32, "num_layers": 1}
-    module = GroupedQueryAttention(12 * 32, 12, 6, max_seq_len=2)
+    module = GroupedQueryAttention(12 * 32, 12, 6)
     bias = 12 * 32
     assert 3 * tensor_parallel_state(settings)["weights"] == count_parameters(module) - bias
 
