@@ -247,7 +247,7 @@ def watch_operations(arrays: Arrays) -> tuple[Arrays, Counter[str]]:
             return result.view(Watched)
 
         def __array_function__(self, function, types, args, kwargs):
-            if function in (np.dot, np.einsum):  # sums of products that are no ufuncs
+            if function in (np.dot, np.einsum):  # they bypass the ufuncs
                 plain = [a if isinstance(a, str) else np.asarray(a) for a in args]
                 ones = [a if isinstance(a, str) else np.ones_like(a) for a in plain]
                 result = np.asarray(function(*plain, **kwargs))

@@ -11,25 +11,11 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex
-from matplotlib.patches import Rectangle
 
 from chapter3_helpers._checks.numbers import check_sizes
-from chapter3_helpers._figures.arrays import (
-    check_labels,
-    farthest_from_zero,
-    read_numbers,
-    to_array,
-)
-from chapter3_helpers._figures.colours import (
-    CELL_BORDER,
-    KEY_LABEL,
-    QUERY_LABEL,
-    SIGNED_COLOURS,
-    WEIGHT_COLOURS,
-    ink,
-)
+from chapter3_helpers._figures.arrays import check_labels, read_numbers, to_array
+from chapter3_helpers._figures.cells import colour_scale, hatch, write_numbers
+from chapter3_helpers._figures.colours import CELL_BORDER, KEY_LABEL, QUERY_LABEL
 from chapter3_helpers._figures.described import (
     DescribedFigure,
     add_axes,
@@ -56,8 +42,6 @@ __all__ = [
 
 MOST_ANNOTATED = 14  # rows or columns; beyond that the numbers in the cells would collide
 MOST_TICKS = 12  # points with a label of their own under a logarithmic axis
-WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", WEIGHT_COLOURS)
-SIGNED_MAP = LinearSegmentedColormap.from_list("signed", SIGNED_COLOURS)
 
 
 def heatmap(
@@ -73,13 +57,13 @@ def heatmap(
     annotate: bool | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a matrix of attention weights, one row a query, one column a key.
+    """Draw a matrix of attention weights, one row per query and one column per key.
 
     Args:
         weights: array or tensor (queries, keys). Cells of -inf or NaN count as hidden; +inf has
             the colour of the largest number.
-        queries: one label a row.
-        keys: one label a column (default: the queries).
+        queries: one label per row.
+        keys: one label per column (default: the queries).
         hidden: boolean (queries, keys), True where a cell is drawn hatched and not described.
         title: what the numbers are.
         signed: False for weights, on a fixed scale from 0 to 1; True for scores and other signed
@@ -107,7 +91,7 @@ def heatmap(
     check_labels(rows, queries=queries)
     check_labels(columns, keys=keys)
     ax = own_axes((2.8 + 0.62 * columns, 2.2 + 0.5 * rows)) if ax is None else ax
-    colours = _colours(matrix, hide, signed)
+    colours = colour_scale(matrix, hide, signed)
     seaborn.heatmap(
         np.clip(matrix, *colours.get_clim()),
         vmin=colours.norm.vmin,
@@ -123,18 +107,8 @@ def heatmap(
     ax.spines[:].set(visible=True, color=CELL_BORDER, linewidth=0.5)
     ax.collections[-1].colorbar.outline.set(visible=True, color=CELL_BORDER, linewidth=0.5)
     if max(rows, columns) <= MOST_ANNOTATED if annotate is None else annotate:
-        grounds = colours.to_rgba(matrix)
-        for row, column in np.argwhere(~hide):
-            ax.text(
-                column + 0.5,
-                row + 0.5,
-                f"{matrix[row, column]:.2f}",
-                color=ink(to_hex(grounds[row, column])),
-                fontsize=9,
-                ha="center",
-                va="center",
-            )
-    _hatch(ax, hide)
+        write_numbers(ax, matrix, hide, colours)
+    hatch(ax, hide)
     ax.set_title(**title_words(title))
     ax.set(xlabel=xlabel, ylabel=ylabel)
     label_ticks(ax.xaxis, np.arange(columns) + 0.5, keys, rotation=45)
@@ -157,14 +131,14 @@ def head_grid(
     title: str = "attention weights of every head",
     signed: bool = False,
 ) -> DescribedFigure:
-    """Draw one small heatmap a head, all on one scale and with one colour bar.
+    """Draw one small heatmap per head, all on one scale and with one colour bar.
 
     Args:
         weights: array or tensor (heads, queries, keys).
-        queries: one label a row.
-        keys: one label a column (default: the queries).
+        queries: one label per row.
+        keys: one label per column (default: the queries).
         hidden: boolean (queries, keys) or (heads, queries, keys), as for ``heatmap``.
-        titles: one a head (default: ``head 0``, ``head 1``, ...).
+        titles: one per head (default: ``head 0``, ``head 1``, ...).
         columns: the most heads in one row of the grid.
         title: what the numbers are.
         signed: as for ``heatmap``; the scale is shared by all heads.
@@ -186,7 +160,7 @@ def head_grid(
     check_labels(heads, titles=titles)
     columns = min(columns, heads)
     rows = -(-heads // columns)
-    colours = _colours(stack, hide, signed)
+    colours = colour_scale(stack, hide, signed)
     panel = (max(1.7, 0.5 + 0.28 * num_keys), max(1.7, 0.8 + 0.28 * num_queries))
     figure = DescribedFigure(
         figsize=(panel[0] * columns + 1.8, panel[1] * rows + 1.5), layout="compressed"
@@ -207,7 +181,7 @@ def head_grid(
         )
         ax.set_aspect("equal")
         ax.invert_yaxis()
-        _hatch(ax, hide[head])
+        hatch(ax, hide[head])
         ax.set_title(**title_words(titles[head], LONGEST_LABEL), fontsize=10)
         bottom, left = head + columns >= heads, head % columns == 0
         label_ticks(ax.xaxis, np.arange(num_keys) + 0.5, keys if bottom else [""] * num_keys, 90)
@@ -273,21 +247,3 @@ def line_plot(
         ax.legend()
     ax.description = "\n".join(description)
     return ax
-
-
-def _colours(values: np.ndarray, hide: np.ndarray, signed: bool) -> ScalarMappable:
-    """Choose the colour scale: 0 to 1 for weights, symmetric around 0 for signed numbers."""
-    if not signed:
-        return ScalarMappable(Normalize(0.0, 1.0), WEIGHT_MAP)
-    limit = farthest_from_zero(values, hide)
-    return ScalarMappable(Normalize(-limit, limit), SIGNED_MAP)
-
-
-def _hatch(ax: Axes, hide: np.ndarray) -> None:
-    """Hatch the hidden cells, so that hidden never looks like a weight of zero."""
-    for row, column in np.argwhere(hide):
-        ax.add_patch(
-            Rectangle(
-                (column, row), 1, 1, facecolor="0.92", edgecolor="0.7", hatch="////", linewidth=0
-            )
-        )

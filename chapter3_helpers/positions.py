@@ -1,8 +1,8 @@
 """How does attention learn about order? Learned, linear and rotary positions.
 
-Attention by itself compares a set of tokens. Three remedies, each at another place: a vector added
-to every token (``LearnedPositions``), a penalty added to every score (``linear_bias``,
-``alibi_bias``), a rotation of queries and keys (``apply_rotary``).
+Attention by itself sees a set of tokens, in no order. There are three remedies, each in another
+place: a vector added to every token (``LearnedPositions``), a penalty added to every score
+(``linear_bias``, ``alibi_bias``), a rotation of queries and keys (``apply_rotary``).
 
 Source: lecture notes on self-attention, section 2; the worked walk through rotary positions.
 Taught in ``08_positions``.
@@ -26,7 +26,7 @@ class LearnedPositions(nn.Module):
     The vectors start small, with a standard deviation of 0.02, as GPT-2's word embeddings do.
 
     Args:
-        max_length: the most tokens it will read at once; position ``max_length`` has no vector.
+        max_length: the most tokens it will read at once.
         d: numbers per token.
 
     Raises:
@@ -37,7 +37,7 @@ class LearnedPositions(nn.Module):
     >>> bool((positions(torch.zeros(5, 4)) == positions.weight[:5]).all())
     True
 
-    Source: lecture notes, section 2; used by BERT and GPT-2. Taught in ``08_positions``.
+    Source: lecture notes, section 2; used by BERT and GPT-2.
     """
 
     def __init__(self, max_length: int, d: int):
@@ -64,16 +64,16 @@ def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
 
     Args:
         T: the number of tokens.
-        causal: False lets every token see both ways: distance, but not direction, is known.
-            True puts -inf at every key after the query, so that softmax gives it weight 0.
+        causal: whether the future is hidden: -inf at every key after the query, so that softmax
+            gives it weight 0. Otherwise scores tell how far a token is, but not on which side.
 
     Returns:
         Tensor (T, T) to add to scores that are already divided by sqrt(D). Row i is
-        [-i, ..., -1, 0, -1, ..., -(n - i)], where n = T - 1 is the last position, and with
-        ``causal`` [-i, ..., -1, 0, -inf, ..., -inf].
+        [-i, ..., -1, 0, -1, ..., -(n - i)], where n = T - 1 is the last position; with
+        ``causal`` it is [-i, ..., -1, 0, -inf, ..., -inf].
 
     Raises:
-        TypeError, ValueError: ``T`` is not an integer of at least 1, or ``causal`` no bool.
+        TypeError, ValueError: ``T`` is not an integer of at least 1, or ``causal`` is not a bool.
 
     >>> linear_bias(3)
     tensor([[ 0., -1., -2.],
@@ -84,7 +84,7 @@ def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
             [-1.,  0., -inf],
             [-2., -1.,  0.]])
 
-    Source: lecture notes, section 2. Taught in ``08_positions``.
+    Source: lecture notes, section 2.
     """
     T = check_size("T", T)
     check_flag("causal", causal)
@@ -98,9 +98,9 @@ def alibi_slopes(num_heads: int) -> torch.Tensor:
     """Choose how steeply each head's penalty grows with the distance.
 
     For a power of two the slopes are 2^(-8/H), 2^(-16/H), ..., 2^(-8): from a head that looks
-    close by to one that looks far. For any other number the P heads of the largest power of two
-    below it keep their slopes, and the rest take every second slope of 2P heads, from the first
-    on: those whose exponents lie midway between the P.
+    close by to one that looks far. For any other number H, the first P heads, P being the largest
+    power of two below H, get the slopes of P heads; the others take every second slope of 2P
+    heads, whose exponents lie midway between those.
 
     Args:
         num_heads: the number of heads H.
@@ -116,7 +116,7 @@ def alibi_slopes(num_heads: int) -> torch.Tensor:
     >>> alibi_slopes(6)
     tensor([0.2500, 0.0625, 0.0156, 0.0039, 0.5000, 0.1250])
 
-    Source: Press, Smith and Lewis, "Train Short, Test Long" (2021). Taught in ``08_positions``.
+    Source: Press, Smith and Lewis, "Train Short, Test Long" (2021).
     """
     num_heads = check_size("num_heads", num_heads)
     power = 2 ** (num_heads.bit_length() - 1)  # the largest power of two up to num_heads
@@ -128,8 +128,8 @@ def alibi_slopes(num_heads: int) -> torch.Tensor:
 def alibi_bias(num_heads: int, T: int) -> torch.Tensor:
     """Penalise the scores of every head by the distance times the head's own slope.
 
-    New against ``linear_bias``: one slope a head. It looks both ways; the published models hide
-    the future, which ``mask_scores(scores + alibi_bias(H, T))`` does.
+    New compared with ``linear_bias``: one slope per head. The future is visible; the published
+    models hide it, as ``mask_scores(scores + alibi_bias(H, T))`` does.
 
     Args:
         num_heads: the number of heads H.
@@ -146,25 +146,23 @@ def alibi_bias(num_heads: int, T: int) -> torch.Tensor:
             [-0.0625,  0.0000, -0.0625],
             [-0.1250, -0.0625,  0.0000]])
 
-    Source: Press, Smith and Lewis, "Train Short, Test Long" (2021). Taught in ``08_positions``.
+    Source: Press, Smith and Lewis, "Train Short, Test Long" (2021).
     """
     num_heads, T = check_sizes(num_heads=num_heads, T=T)
     return alibi_slopes(num_heads)[:, None, None] * linear_bias(T)  # (H, 1, 1) * (T, T)
 
 
 def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -> torch.Tensor:
-    """Compute by which complex number each pair of a query or key is turned at each position.
+    """Compute the complex numbers that rotate the pairs of a query or key at each position.
 
-    Pair k of position m is turned by the angle m * theta^(-2k / head_dim): the first pair by one
-    radian a position, the last far more slowly.
-
-    Angles are computed in float64 whatever is returned: in float32 the angle of a far position
-    would lose its decimals. Nothing is cached.
+    Pair k at position m is rotated by the angle m * theta^(-2k / head_dim): the first pair by one
+    radian per position, the last far more slowly. Angles are computed in float64, since in
+    float32 that of a far position would lose its decimals.
 
     Args:
         head_dim: numbers per query and key, even.
         max_length: the number of positions.
-        theta: the base; the larger, the slower the later pairs turn.
+        theta: the base; the larger it is, the slower the later pairs turn.
 
     Returns:
         Complex tensor (max_length, head_dim // 2), every entry of absolute value 1: complex64, or
@@ -172,58 +170,56 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
 
     Raises:
         TypeError, ValueError: a size is not an integer of at least 1, ``head_dim`` is odd, or
-            ``theta`` no positive number.
+            ``theta`` is not a positive number.
 
     >>> rotary_frequencies(head_dim=4, max_length=3).angle()
     tensor([[0.0000, 0.0000],
             [1.0000, 0.0100],
             [2.0000, 0.0200]])
 
-    Source: Su et al., "RoFormer" (2021); the worked walk. Taught in ``08_positions``.
+    Source: Su et al., "RoFormer" (2021); the worked walk.
     """
     head_dim, max_length = check_sizes(head_dim=head_dim, max_length=max_length)
     if head_dim % 2:
         raise ValueError(f"head_dim must be even, as numbers turn in pairs, got {head_dim}")
     (theta,) = check_positive(theta=theta)
     pairs = torch.arange(head_dim // 2, dtype=torch.float64)
-    speeds = theta ** (-2 * pairs / head_dim)  # (D/2,), in radians a position
+    speeds = theta ** (-2 * pairs / head_dim)  # (D/2,), in radians per position
     angles = torch.arange(max_length, dtype=torch.float64)[:, None] * speeds  # (max_length, D/2)
-    double = torch.get_default_dtype() == torch.float64
-    return torch.polar(torch.ones_like(angles), angles).to(
-        torch.complex128 if double else torch.complex64
-    )
+    precision = torch.promote_types(torch.get_default_dtype(), torch.complex64)
+    return torch.polar(torch.ones_like(angles), angles).to(precision)
 
 
 def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
-    """Turn the queries or the keys by their position; never the values.
+    """Rotate queries or keys by their position; never the values.
 
     Neighbours form a pair: x[..., 2k] and x[..., 2k + 1] are the real and the imaginary part of
     pair k. (Other code pairs x[..., k] with x[..., k + D/2]: the same idea with the columns in
     another order, so weights trained for one have to be reordered for the other.)
 
-    A rotation keeps every norm, and the score of a turned query and a turned key depends on how
-    far apart the two are, not on where.
+    A rotation keeps every norm, and the score of a rotated query and a rotated key depends on how
+    far apart the two are, not on where they stand.
 
     Args:
         x: queries or keys (..., T, D), D even.
-        frequencies: from ``rotary_frequencies``, (T or more, D // 2); row 0 turns the first
+        frequencies: from ``rotary_frequencies``, (T or more, D // 2); row 0 is for the first
             token. For tokens that start at position s, pass ``frequencies[s : s + T]``.
 
     Returns:
-        Tensor of the shape and dtype of ``x``; half precision is turned in float32.
+        Tensor of the shape and dtype of ``x``; half precision is rotated in float32.
 
     Raises:
-        TypeError: an argument is no tensor.
-        ValueError: ``x`` is no floating-point tensor of two or more dimensions or has an odd last
-            one, or ``frequencies`` is not complex, on another device, or of a shape that does not
-            fit.
+        TypeError: an argument is not a tensor.
+        ValueError: ``x`` is not a floating-point tensor of two or more dimensions or its last one
+            is odd; or ``frequencies`` is not complex, on another device, or of a shape that does
+            not fit.
 
     >>> x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])  # one token twice
     >>> apply_rotary(x, rotary_frequencies(head_dim=2, max_length=2))  # the second: one radian on
     tensor([[1.0000, 0.0000],
             [0.5403, 0.8415]])
 
-    Source: Su et al., "RoFormer" (2021); the worked walk. Taught in ``08_positions``.
+    Source: Su et al., "RoFormer" (2021); the worked walk.
     """
     _check_rotary(x, frequencies)
     numbers = x.to(torch.promote_types(x.dtype, torch.float32))
@@ -233,7 +229,7 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
 
 
 def _check_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> None:
-    """Refuse what can't be turned."""
+    """Refuse what cannot be rotated."""
     check_tensor("x", x, form="(..., T, D)")
     T, D = x.shape[-2:]
     if D % 2:

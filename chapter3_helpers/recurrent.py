@@ -1,6 +1,6 @@
 """Why attention? One hidden state against a look back at every state.
 
-Both models translate into the toy language of ``toy_language``, and train in seconds.
+Both models learn the toy language of ``training.toy_language`` in seconds.
 
 Source: sections 3.1 and 3.2. Taught in ``00_why_attention``.
 """
@@ -12,7 +12,8 @@ from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers._checks.numbers import check_flag, check_size, check_sizes
-from chapter3_helpers.training.progress import device_of, rise_and_fall, training_progress
+from chapter3_helpers._checks.tensors import check_tensor
+from chapter3_helpers.training.loop import device_of, minimise
 from chapter3_helpers.training.toy_language import (
     ALPHABET,
     check_letters,
@@ -29,9 +30,9 @@ LEARNING_RATE = 0.007  # at its peak: it rises over the first tenth, then falls 
 class EncoderDecoder(nn.Module):
     """Two recurrent networks with one hidden state between them.
 
-    The encoder reads the word letter by letter, in both directions, and hands over the state in
-    which each direction ends, side by side: ``last``. From it alone the decoder writes the
-    translation; it starts from ``last`` and reads it again at every step.
+    The encoder reads the word letter by letter, in both directions, and hands over ``last``: the
+    two states in which the directions end, side by side. From this vector alone the decoder
+    writes the translation; it starts from it and reads it again at every step.
 
     ::
 
@@ -49,7 +50,7 @@ class EncoderDecoder(nn.Module):
     >>> EncoderDecoder()(tokenize("cat")).shape  # one word, three letters, 26 to choose from
     torch.Size([1, 3, 26])
 
-    Source: section 3.2. Taught in ``00_why_attention``.
+    Source: section 3.2.
     """
 
     def __init__(self, d: int = 64):
@@ -63,7 +64,7 @@ class EncoderDecoder(nn.Module):
         self.output = nn.Linear(d, len(ALPHABET))
 
     def forward(self, letters: torch.Tensor) -> torch.Tensor:
-        """Map words (B, T) to logits (B, T, 26), one row a letter to write."""
+        """Map words (B, T) to logits (B, T, 26), one row per letter to write."""
         _, last = self.encode(letters)
         return self.output(self.decode(last, steps=letters.shape[1]))
 
@@ -75,9 +76,10 @@ class EncoderDecoder(nn.Module):
 
     def decode(self, last: torch.Tensor, steps: int) -> torch.Tensor:
         """Unroll the decoder from the last state (B, d) alone: return its states (B, steps, d)."""
-        steps = check_size("steps", steps)
-        if last.dim() != 2 or last.shape[1] != self.d:
+        check_tensor("last", last, dims=(2,), form=f"(B, {self.d})")
+        if last.shape[1] != self.d:
             raise ValueError(f"last must have shape (B, {self.d}), got {tuple(last.shape)}")
+        steps = check_size("steps", steps)
         contexts = last.unsqueeze(1).expand(-1, steps, -1)  # the same vector at every step
         return self.decoder(contexts, last.unsqueeze(0).contiguous())[0]
 
@@ -85,10 +87,10 @@ class EncoderDecoder(nn.Module):
 class BahdanauDecoder(EncoderDecoder):
     """An encoder-decoder whose decoder looks back at every state of the encoder.
 
-    New against ``EncoderDecoder``: before each step the decoder's state q scores every state k of
-    the encoder, v . tanh(W q + U k); softmax turns the scores into weights, and the step reads the
-    weighted sum of the states. It starts from zeros, so that all it knows of the word comes
-    through the weights.
+    New compared with ``EncoderDecoder``: before each step the decoder's state q scores every state
+    k of the encoder, v . tanh(W q + U k); softmax turns the scores into weights, and the step
+    reads the weighted sum of the states. The decoder starts from zeros, so that everything it
+    knows about the word has come through the weights.
 
     ::
 
@@ -106,7 +108,7 @@ class BahdanauDecoder(EncoderDecoder):
     >>> BahdanauDecoder().attention_weights(tokenize("cat")).shape  # 3 letters out, 3 letters in
     torch.Size([1, 3, 3])
 
-    Source: section 3.2; Bahdanau, Cho and Bengio, 2014. Taught in ``00_why_attention``.
+    Source: section 3.2; Bahdanau, Cho and Bengio, 2014.
     """
 
     def __init__(self, d: int = 64):
@@ -116,11 +118,11 @@ class BahdanauDecoder(EncoderDecoder):
         self.v = nn.Linear(self.d, 1, bias=False)
 
     def forward(self, letters: torch.Tensor) -> torch.Tensor:
-        """Map words (B, T) to logits (B, T, 26), one row a letter to write."""
+        """Map words (B, T) to logits (B, T, 26), one row per letter to write."""
         return self.output(self.look_and_decode(letters)[0])
 
     def attention_weights(self, letters: torch.Tensor) -> torch.Tensor:
-        """Return the weights (B, T, T): one row a letter written, one column a letter read."""
+        """Return the weights (B, T, T): a row per letter written, a column per letter read."""
         return self.look_and_decode(letters)[1]
 
     def look_and_decode(self, letters: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -141,16 +143,14 @@ class BahdanauDecoder(EncoderDecoder):
 
 @torch.no_grad()
 def translate(model: nn.Module, word: str) -> str:
-    """Let a model translate a word: at every step the letter with the largest logit.
+    """Let a model translate a word: at every step it writes the letter with the largest logit.
 
     Raises:
-        TypeError, ValueError: ``model`` is no ``nn.Module``; ``word`` as in ``tokenize``.
+        TypeError, ValueError: ``model`` is not an ``nn.Module``; ``word`` as in ``tokenize``.
 
     >>> _ = torch.manual_seed(0)
     >>> len(translate(EncoderDecoder(), "untrained"))  # as many letters as it reads
     9
-
-    Taught in ``00_why_attention``.
     """
     chosen = model(tokenize(word).to(device_of(model))).argmax(dim=-1)[0]
     return "".join(ALPHABET[letter] for letter in chosen.tolist()).upper()
@@ -167,7 +167,7 @@ def train(
 
     Args:
         model: maps letters (B, T) to logits (B, T, 26).
-        batches: how many steps of 32 words.
+        batches: how many steps, of 32 words each.
         lengths: the shortest and the longest word.
         seed: of the words; the model's own weights were drawn before.
         progress: whether a bar with the loss is shown.
@@ -176,15 +176,14 @@ def train(
         The loss of every batch.
 
     Raises:
-        TypeError, ValueError: ``model`` is no ``nn.Module``, a size is not an integer of at least
-            1, ``lengths`` falls, ``seed`` is below 0, or ``progress`` no bool.
+        TypeError, ValueError: ``model`` is not an ``nn.Module``, a size is not an integer of at
+            least 1, the longest word is shorter than the shortest, ``seed`` is below 0, or
+            ``progress`` is not a bool.
 
     >>> _ = torch.manual_seed(0)
     >>> losses = train(EncoderDecoder(), batches=20, lengths=(2, 2), progress=False)
     >>> losses[-1] < losses[0]
     True
-
-    Taught in ``00_why_attention``.
     """
     device = device_of(model)
     if not (isinstance(lengths, tuple) and len(lengths) == 2):
@@ -195,41 +194,31 @@ def train(
     seed = check_size("seed", seed, minimum=0)
     check_flag("progress", progress)
     generator = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), LEARNING_RATE)
-    schedule = rise_and_fall(optimizer, batches)
-    losses = []
-    with training_progress(type(model).__name__, batches, shown=progress) as batch_done:
-        for _ in range(batches):
-            length = int(torch.randint(shortest, longest + 1, (), generator=generator))
-            letters = random_words(BATCH_SIZE, length, generator).to(device)
-            logits = model(letters)
-            loss = functional.cross_entropy(logits.flatten(0, 1), translation(letters).flatten())
-            optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), max_norm=1.0)
-            optimizer.step()
-            schedule.step()
-            losses.append(loss.item())
-            batch_done(losses[-1])
-    return losses
+
+    def draw_loss() -> torch.Tensor:
+        length = int(torch.randint(shortest, longest + 1, (), generator=generator))
+        letters = random_words(BATCH_SIZE, length, generator).to(device)
+        logits = model(letters)  # (B, T, 26)
+        return functional.cross_entropy(logits.flatten(0, 1), translation(letters).flatten())
+
+    title = type(model).__name__ if progress else ""
+    return minimise(model, draw_loss, batches, LEARNING_RATE, max_norm=1.0, title=title)
 
 
 @torch.no_grad()
 def accuracy_by_length(
     model: nn.Module, lengths: Iterable[int], words: int = 200, seed: int = 1
 ) -> torch.Tensor:
-    """Return the share of letters that a model gets right, one number a word length.
+    """Return the share of letters that a model gets right, one number per word length.
 
-    Every length is tried on new random words, the same for every model.
+    Every length is tried on ``words`` new random words, the same for every model.
 
     Raises:
-        TypeError, ValueError: ``model`` is no ``nn.Module``, or a length or ``words`` not an
-            integer of at least 1.
+        TypeError, ValueError: ``model`` is not an ``nn.Module``, or a length or ``words`` is not
+            an integer of at least 1.
 
     >>> accuracy_by_length(EncoderDecoder(), lengths=range(4, 11)).shape
     torch.Size([7])
-
-    Taught in ``00_why_attention``.
     """
     device = device_of(model)
     shares = []

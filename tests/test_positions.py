@@ -21,6 +21,7 @@ from chapter3_helpers.softmax import softmax
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
 OVEN, BREAD = "the oven cooked the bread so", "the bread cooked the oven so"
+TABLE = rotary_frequencies(head_dim=6, max_length=5)
 
 
 @pytest.fixture(autouse=True)
@@ -118,34 +119,37 @@ class TestLearnedPositions:
     def test_other_precision(self, dtype):
         assert LearnedPositions(5, 3).to(dtype)(torch.randn(4, 3, dtype=dtype)).dtype == dtype
 
-    def test_state_dict_round_trip(self):
-        first, second = LearnedPositions(5, 3), LearnedPositions(5, 3)
-        second.load_state_dict(first.state_dict())
-        x = torch.randn(4, 3)
-        assert torch.equal(first(x), second(x))
-
     def test_compiles_whole(self):
         positions = LearnedPositions(5, 3)
         x = torch.randn(4, 3)
         compiled = torch.compile(positions, backend="eager", fullgraph=True)
         assert torch.equal(compiled(x), positions(x))
 
-    def test_refuses(self):
-        positions = LearnedPositions(max_length=5, d=3)
-        with pytest.raises(ValueError, match="at most max_length=5 tokens, got 6"):
-            positions(torch.randn(6, 3))
-        with pytest.raises(ValueError, match="last dimension of x must be d=3, got 4"):
-            positions(torch.randn(5, 4))
-        with pytest.raises(ValueError, match=r"\(T, d\) or \(B, T, d\), got 1 dimension"):
-            positions(torch.randn(3))
-        with pytest.raises(ValueError, match="floating-point"):
-            positions(torch.ones(5, 3, dtype=torch.long))
-        with pytest.raises(TypeError, match=r"x must be a torch\.Tensor, got list"):
-            positions([[1.0, 2.0, 3.0]])
-        with pytest.raises(ValueError, match="max_length must be at least 1, got 0"):
-            LearnedPositions(0, 3)
-        with pytest.raises(TypeError, match="d must be an integer"):
-            LearnedPositions(5, 3.0)
+    @pytest.mark.parametrize(
+        ("sizes", "error", "message"),
+        [
+            ((0, 3), ValueError, "max_length must be at least 1, got 0"),
+            ((5, 3.0), TypeError, r"d must be an integer, got 3\.0"),
+        ],
+    )
+    def test_bad_sizes(self, sizes, error, message):
+        with pytest.raises(error, match=message):
+            LearnedPositions(*sizes)
+
+    @pytest.mark.parametrize(
+        ("x", "error", "message"),
+        [
+            (torch.ones(6, 3), ValueError, "at most max_length=5 tokens, got 6"),
+            (torch.ones(5, 4), ValueError, "last dimension of x must be d=3, got 4"),
+            (torch.ones(3), ValueError, r"\(T, d\) or \(B, T, d\), got 1 dimension"),
+            (torch.ones(5, 3).long(), ValueError, "x must be a floating-point tensor"),
+            (torch.ones(5, 3).half(), ValueError, r"torch\.float32 on cpu, .* got torch\.float16"),
+            ([[1.0, 2.0, 3.0]], TypeError, r"x must be a torch\.Tensor, got list"),
+        ],
+    )
+    def test_bad_input(self, x, error, message):
+        with pytest.raises(error, match=message):
+            LearnedPositions(max_length=5, d=3)(x)
 
 
 class TestLinearBias:
@@ -184,13 +188,17 @@ class TestLinearBias:
             torch.set_default_dtype(torch.float32)
         assert linear_bias(3).dtype == torch.float32
 
-    def test_refuses(self):
-        with pytest.raises(ValueError, match="T must be at least 1, got 0"):
-            linear_bias(0)
-        with pytest.raises(TypeError, match="T must be an integer"):
-            linear_bias(2.5)
-        with pytest.raises(TypeError, match="causal must be True or False, got 'no'"):
-            linear_bias(3, causal="no")
+    @pytest.mark.parametrize(
+        ("arguments", "error", "message"),
+        [
+            ((0,), ValueError, "T must be at least 1, got 0"),
+            ((2.5,), TypeError, r"T must be an integer, got 2\.5"),
+            ((3, "no"), TypeError, "causal must be True or False, got 'no'"),
+        ],
+    )
+    def test_refuses(self, arguments, error, message):
+        with pytest.raises(error, match=message):
+            linear_bias(*arguments)
 
 
 class TestAlibi:
@@ -228,13 +236,17 @@ class TestAlibi:
         expected = alibi_slopes(3)[:, None, None] * linear_bias(5, causal=True)
         assert torch.equal(masked, expected)
 
-    def test_refuses(self):
-        with pytest.raises(ValueError, match="num_heads must be at least 1, got 0"):
-            alibi_slopes(0)
-        with pytest.raises(TypeError, match="num_heads must be an integer"):
-            alibi_bias(2.0, 3)
-        with pytest.raises(ValueError, match="T must be at least 1, got -1"):
-            alibi_bias(2, -1)
+    @pytest.mark.parametrize(
+        ("function", "arguments", "error", "message"),
+        [
+            (alibi_slopes, (0,), ValueError, "num_heads must be at least 1, got 0"),
+            (alibi_bias, (2.0, 3), TypeError, r"num_heads must be an integer, got 2\.0"),
+            (alibi_bias, (2, -1), ValueError, "T must be at least 1, got -1"),
+        ],
+    )
+    def test_refuses(self, function, arguments, error, message):
+        with pytest.raises(error, match=message):
+            function(*arguments)
 
 
 class TestRotaryFrequencies:
@@ -256,19 +268,6 @@ class TestRotaryFrequencies:
             angle = 100_000 * 10000.0 ** (-2 * k / 128)
             assert value == pytest.approx(complex(math.cos(angle), math.sin(angle)), abs=1e-6)
 
-    def test_two_thetas_share_nothing(self):
-        first = rotary_frequencies(6, 5, theta=100.0)
-        kept = first.clone()
-        second = rotary_frequencies(6, 5, theta=10000.0)
-        assert not torch.allclose(first, second)
-        second.zero_()
-        assert torch.equal(first, kept)
-        assert torch.equal(rotary_frequencies(6, 5, theta=100.0), kept)
-        assert rotary_frequencies(6, 5, theta=10000.0).abs().min() > 0.99
-
-    def test_a_longer_table_begins_as_the_shorter_one(self):
-        assert torch.equal(rotary_frequencies(6, 50)[:7], rotary_frequencies(6, 7))
-
     def test_follows_the_default_precision(self):
         torch.set_default_dtype(torch.float64)
         try:
@@ -280,21 +279,21 @@ class TestRotaryFrequencies:
         expected = turn_by_matrices(x)
         assert torch.allclose(apply_rotary(x, frequencies), expected, rtol=0, atol=1e-14)
 
-    def test_refuses(self):
-        with pytest.raises(ValueError, match=r"head_dim must be even.* got 7"):
-            rotary_frequencies(7, 5)
-        with pytest.raises(ValueError, match="head_dim must be at least 1, got 0"):
-            rotary_frequencies(0, 5)
-        with pytest.raises(ValueError, match="max_length must be at least 1, got 0"):
-            rotary_frequencies(6, 0)
-        with pytest.raises(TypeError, match="max_length must be an integer"):
-            rotary_frequencies(6, 5.0)
-        with pytest.raises(ValueError, match="theta must be above 0, got 0"):
-            rotary_frequencies(6, 5, theta=0)
-        with pytest.raises(ValueError, match=r"theta must be .* got nan"):
-            rotary_frequencies(6, 5, theta=math.nan)
-        with pytest.raises(TypeError, match="theta must be a number, got '10000'"):
-            rotary_frequencies(6, 5, theta="10000")
+    @pytest.mark.parametrize(
+        ("arguments", "error", "message"),
+        [
+            ((7, 5), ValueError, "head_dim must be even.* got 7"),
+            ((0, 5), ValueError, "head_dim must be at least 1, got 0"),
+            ((6, 0), ValueError, "max_length must be at least 1, got 0"),
+            ((6, 5.0), TypeError, r"max_length must be an integer, got 5\.0"),
+            ((6, 5, 0), ValueError, "theta must be above 0, got 0"),
+            ((6, 5, math.nan), ValueError, "theta must be a finite number, got nan"),
+            ((6, 5, "10000"), TypeError, "theta must be a number, got '10000'"),
+        ],
+    )
+    def test_refuses(self, arguments, error, message):
+        with pytest.raises(error, match=message):
+            rotary_frequencies(*arguments)
 
 
 class TestApplyRotary:
@@ -378,30 +377,28 @@ class TestApplyRotary:
         compiled = torch.compile(apply_rotary, backend="eager", fullgraph=True)
         assert torch.equal(compiled(x, frequencies), apply_rotary(x, frequencies))
 
-    def test_refuses(self):
-        x, frequencies = torch.randn(2, 5, 6), rotary_frequencies(6, 5)
-        with pytest.raises(ValueError, match=r"last dimension of x must be even.* got 7"):
-            apply_rotary(torch.randn(5, 7), frequencies)
-        with pytest.raises(ValueError, match="at least T=5 rows, got 4"):
-            apply_rotary(x, frequencies[:4])
-        with pytest.raises(ValueError, match=r"shape \(T, 3\) .* dimension 6, got \(5, 2\)"):
-            apply_rotary(x, rotary_frequencies(4, 5))
-        with pytest.raises(ValueError, match=r"shape \(T, 3\) .* got \(1, 5, 3\)"):
-            apply_rotary(x, frequencies[None])
-        with pytest.raises(
-            ValueError, match=r"frequencies must be a complex tensor, got torch\.fl"
-        ):
-            apply_rotary(x, frequencies.real)
-        with pytest.raises(TypeError, match=r"frequencies must be a torch\.Tensor, got list"):
-            apply_rotary(x, frequencies.tolist())
-        with pytest.raises(ValueError, match="frequencies must be on cpu, as x is, got meta"):
-            apply_rotary(x, frequencies.to("meta"))
-        with pytest.raises(ValueError, match=r"x must have shape \(\.\.\., T, D\), got 1 dim"):
-            apply_rotary(torch.randn(6), frequencies)
-        with pytest.raises(ValueError, match="x must be a floating-point tensor"):
-            apply_rotary(torch.ones(5, 6, dtype=torch.long), frequencies)
-        with pytest.raises(TypeError, match=r"x must be a torch\.Tensor, got None"):
-            apply_rotary(None, frequencies)
+    @pytest.mark.parametrize(
+        ("changed", "error", "message"),
+        [
+            ({"x": torch.ones(5, 7)}, ValueError, "last dimension of x must be even.* got 7"),
+            ({"x": torch.ones(6)}, ValueError, r"x must have shape \(\.\.\., T, D\), got 1 dim"),
+            ({"x": torch.ones(5, 6).long()}, ValueError, "x must be a floating-point tensor"),
+            ({"x": None}, TypeError, r"x must be a torch\.Tensor, got None"),
+            ({"frequencies": TABLE[:4]}, ValueError, "at least T=5 rows, got 4"),
+            (
+                {"frequencies": rotary_frequencies(4, 5)},
+                ValueError,
+                r"shape \(T, 3\) for x of last dimension 6, got \(5, 2\)",
+            ),
+            ({"frequencies": TABLE[None]}, ValueError, r"shape \(T, 3\) .* got \(1, 5, 3\)"),
+            ({"frequencies": TABLE.real}, ValueError, r"a complex tensor, got torch\.float32"),
+            ({"frequencies": TABLE.tolist()}, TypeError, r"must be a torch\.Tensor, got list"),
+            ({"frequencies": TABLE.to("meta")}, ValueError, "on cpu, as x is, got meta"),
+        ],
+    )
+    def test_refuses(self, changed, error, message):
+        with pytest.raises(error, match=message):
+            apply_rotary(**({"x": torch.ones(2, 5, 6), "frequencies": TABLE} | changed))
 
 
 class TestExercises:
@@ -427,10 +424,3 @@ class TestExercises:
         expected = torch.stack([turned.real, turned.imag], dim=-1).flatten(start_dim=1)
         reordered = exercises.PAIRING.solution(x)
         assert torch.allclose(apply_rotary(reordered, frequencies), expected)
-
-
-def test_learned_positions_refuse_another_dtype():
-    positions = LearnedPositions(6, 4)
-    with pytest.raises(ValueError, match=r"x must be torch.float32 on cpu.* got torch.float16"):
-        positions(torch.zeros(5, 4, dtype=torch.float16))
-    assert positions.half()(torch.zeros(5, 4, dtype=torch.float16)).dtype == torch.float16

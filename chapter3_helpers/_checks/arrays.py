@@ -48,7 +48,7 @@ def check_weights(name: str, value: Any, shape: tuple[int, ...], largest: float)
         raise TypeError(f"{name} must be an array of numbers, got {value!r}") from error
     if array.shape != shape or array.size == 0:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
-    beyond = array[~(np.abs(array) <= largest)]  # NaN is beyond, too
+    beyond = array[~(np.abs(array) <= largest)]  # and NaN
     if beyond.size:
         raise ValueError(
             f"{name} must hold numbers from {-largest:g} to {largest:g}, got {beyond[0]}"

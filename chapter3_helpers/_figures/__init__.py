@@ -1,7 +1,8 @@
 """What figures and explorers are made of.
 
 ``described``  figures that carry their description in words
+``cells``      how the cells of a matrix look
 ``labels``     tick labels in any script
-``colours``    colour maps and axis names; needs no matplotlib
-``arrays``     tensors and lists as NumPy arrays; needs no torch
+``colours``    scales from number to colour, and axis names; needs NumPy alone
+``arrays``     tensors and lists as NumPy arrays; needs NumPy alone
 """

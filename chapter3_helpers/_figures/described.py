@@ -80,7 +80,7 @@ def own_axes(size: tuple[float, float]) -> DescribedAxes:
 
 
 def table(matrix: np.ndarray, hide: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> str:
-    """Write the matrix as text, one row a query; hidden cells read ``hidden``."""
+    """Write a matrix as text, one line per query; hidden cells read ``hidden``."""
     cells = [
         ["hidden" if hide[i, j] else f"{matrix[i, j]:.4f}" for j in range(matrix.shape[1])]
         for i in range(matrix.shape[0])

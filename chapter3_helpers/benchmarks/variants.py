@@ -93,8 +93,9 @@ def pytorch_variant(
     sizes: Sizes, device: torch.device | str, name: str, stored: float = 0.0
 ) -> Variant:
     """Make PyTorch's own module; one that stores (B, H, T, T) returns the weights as well."""
-    attention = nn.MultiheadAttention(sizes.width, sizes.heads, batch_first=True)  # train() is
-    copy_weights(shared_weights(sizes), attention)  # its faster path here
+    # not in eval(), where it takes a slower way on a CPU
+    attention = nn.MultiheadAttention(sizes.width, sizes.heads, batch_first=True)
+    copy_weights(shared_weights(sizes), attention)
     attention.to(device)
     options = {"attn_mask": causal_mask(sizes.tokens, device), "is_causal": True}
 

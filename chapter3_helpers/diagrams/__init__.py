@@ -52,12 +52,14 @@ file            what it holds
 ==============  ========================================================================
 ``map``         ``attention_map``: all of attention, at the top of every notebook
 ``attention``   ``attention_diagram``: from x to context, one head or several
+``dot_products``  one query: its shadow on a key, its scores, its mixture
 ``core``        what diagrams are made of, and how they are drawn
 ==============  ========================================================================
 """
 
 from chapter3_helpers.diagrams.attention import attention_diagram
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram, Plane
+from chapter3_helpers.diagrams.dot_products import one_query_diagram, shadow_diagram
 from chapter3_helpers.diagrams.map import attention_map
 
 __all__ = [
@@ -68,4 +70,6 @@ __all__ = [
     "Plane",
     "attention_diagram",
     "attention_map",
+    "one_query_diagram",
+    "shadow_diagram",
 ]

@@ -25,8 +25,8 @@ class Exercise:
     Args:
         name: the number that the notebook gives it, ``"3.1"``.
         solution: a correct answer: the function itself, or a function that returns the value.
-        cases: the arguments to try an answer with, one tuple a case; the sizes in them should
-            all differ, so that no two dimensions can be confused.
+        cases: the arguments to try an answer with, one tuple per case; the sizes in
+            them should all differ, so that no two dimensions can be confused.
         misconceptions: what to tell the reader -> an answer that makes this mistake.
         tolerance: the largest difference that still counts as equal.
     """
@@ -146,7 +146,7 @@ def _describe(value: Any) -> str:
 def _say(error: BaseException) -> str:
     try:
         return f"{type(error).__name__}: {error}"
-    except Exception:  # its message fails, too
+    except Exception:  # its message fails as well
         return f"{type(error).__name__}."
 
 

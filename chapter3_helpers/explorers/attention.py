@@ -33,7 +33,7 @@ from chapter3_helpers.explorers.mechanisms import (
     build_module,
     projections,
 )
-from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix, Panel
+from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix, Panel, four_decimals
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.fused_multihead import count_parameters, join_heads
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
@@ -185,7 +185,7 @@ def attention_panels(settings: Settings) -> list[Panel]:
         "weights": tuple(state.weights.shape),
         "context": tuple(state.context.shape),
         "parameters": 0 if module is None else f"{count_parameters(module):,}",
-        "row sums": " ".join(f"{total:.4f}" for total in picked.sum(dim=-1).tolist()),
+        "row sums": four_decimals(picked.sum(dim=-1)),
     }
     panels: list[Panel] = [
         Flow(attention_flow(state, head, row)),
@@ -198,7 +198,7 @@ def attention_panels(settings: Settings) -> list[Panel]:
     return panels
 
 
-def attention_code(settings: Settings) -> str:
+def attention_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the weights without the explorer."""
     mechanism, seed, p = settings["mechanism"], settings["seed"], settings["dropout"]
     sentence_import, sentence = sentence_code(settings["text"])
@@ -229,13 +229,7 @@ def attention_code(settings: Settings) -> str:
             f"kept = dropout_mask(({heads}, len(x), len(x)), {p:g}, {seed})",
             f"weights = weights * kept / (1 - {p:g})",
         ]
-    return "\n".join(["import torch", *sorted(imports), "", *lines])
+    return ["import torch", *sorted(imports), "", *lines]
 
 
-attention_explorer = explorer_function(
-    "attention",
-    "every mechanism of the chapter on one sentence",
-    CONTROLS,
-    attention_panels,
-    attention_code,
-)
+attention_explorer = explorer_function("attention", CONTROLS, attention_panels, attention_code)

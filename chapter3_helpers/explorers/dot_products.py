@@ -60,24 +60,18 @@ def _note(angle: int, dot: float) -> str:
     return f"The angle is {side} than 90°, so the dot product is {sign}: {dot:.4f}."
 
 
-def dot_products_code(settings: Settings) -> str:
+def dot_products_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same dot product."""
-    return "\n".join(
-        [
-            "import torch",
-            "",
-            f"radians = torch.deg2rad(torch.tensor({float(settings['angle'])}))",
-            f"a = {settings['length_a']:g} * torch.tensor([1.0, 0.0])",
-            f"b = {settings['length_b']:g} * torch.stack([radians.cos(), radians.sin()])",
-            "dot = torch.dot(a, b)",
-        ]
-    )
+    return [
+        "import torch",
+        "",
+        f"radians = torch.deg2rad(torch.tensor({float(settings['angle'])}))",
+        f"a = {settings['length_a']:g} * torch.tensor([1.0, 0.0])",
+        f"b = {settings['length_b']:g} * torch.stack([radians.cos(), radians.sin()])",
+        "dot = torch.dot(a, b)",
+    ]
 
 
 dot_products_explorer = explorer_function(
-    "dot products",
-    "how angle and lengths make a dot product",
-    CONTROLS,
-    dot_products_panels,
-    dot_products_code,
+    "dot products", CONTROLS, dot_products_panels, dot_products_code
 )

@@ -5,7 +5,7 @@ import torch
 from chapter3_helpers.dropout import cpu_dropout_generator, dropout_mask
 from chapter3_helpers.explorers.controls import Settings, Slider, Switch
 from chapter3_helpers.explorers.inputs import seeded
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel, four_decimals
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
 from chapter3_helpers.sentence import TOKENS, example_inputs
@@ -39,13 +39,12 @@ def dropout_panels(settings: Settings) -> list[Panel]:
     facts = {"kept weights are multiplied by": f"{1 / (1 - settings['p']):.4f}"}
     for name in ("weights", "native", "mkl"):
         sums = state[name].sum(dim=-1)
-        row_sums = " ".join(f"{total:.4f}" for total in sums.tolist())
         facts[f"row sums, {'before' if name == 'weights' else name}"] = (
-            f"{row_sums}; mean {sums.mean().item():.4f}"
+            f"{four_decimals(sums)}; mean {sums.mean():.4f}"
         )
     return [
         Note(_note(settings)),
-        Matrix("native: one draw a cell", state["native"], TOKENS, hidden=hidden),
+        Matrix("native: one draw for each cell", state["native"], TOKENS, hidden=hidden),
         Matrix("mkl: one draw seeds them all", state["mkl"], TOKENS, hidden=hidden),
         Facts(facts, "row by row"),
     ]
@@ -61,7 +60,7 @@ def _note(settings: Settings) -> str:
     )
 
 
-def dropout_code(settings: Settings) -> str:
+def dropout_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same weights."""
     lines = [
         "import torch",
@@ -81,13 +80,7 @@ def dropout_code(settings: Settings) -> str:
             f'{name} = {name} * dropout_mask((6, 6), {p:g}, {seed}, "{name}") / (1 - {p:g})'
             for name in ("native", "mkl")
         ]
-    return "\n".join(lines)
+    return lines
 
 
-dropout_explorer = explorer_function(
-    "dropout",
-    "dropout masks, native and mkl side by side",
-    CONTROLS,
-    dropout_panels,
-    dropout_code,
-)
+dropout_explorer = explorer_function("dropout", CONTROLS, dropout_panels, dropout_code)

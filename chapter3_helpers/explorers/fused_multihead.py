@@ -90,7 +90,7 @@ def _note(settings: Settings) -> str:
     return "Without the transpose a head owns rows: it compares parts of few tokens, and is wrong."
 
 
-def fused_multihead_code(settings: Settings) -> str:
+def fused_multihead_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same weights."""
     d_out, num_heads = settings["d_out"], settings["num_heads"]
     lines = [
@@ -103,23 +103,17 @@ def fused_multihead_code(settings: Settings) -> str:
         f"attention = MultiHeadAttention(3, {d_out}, 6, 0.0, {num_heads})",
     ]
     if settings["transpose"]:
-        return "\n".join([*lines, "weights = attention.attention_weights(x).detach()"])
+        return [*lines, "weights = attention.attention_weights(x).detach()"]
     shape = f"{num_heads}, 6, {d_out // num_heads}"
-    return "\n".join(
-        [
-            *lines,
-            f"q, k = attention.W_query(x).view({shape}), attention.W_key(x).view({shape})",
-            "hidden = torch.ones(6, 6).triu(1).bool()",
-            "scores = (q @ k.transpose(-2, -1)).masked_fill(hidden, -torch.inf)",
-            f"weights = torch.softmax(scores / {d_out // num_heads}**0.5, dim=-1).detach()",
-        ]
-    )
+    return [
+        *lines,
+        f"q, k = attention.W_query(x).view({shape}), attention.W_key(x).view({shape})",
+        "hidden = torch.ones(6, 6).triu(1).bool()",
+        "scores = (q @ k.transpose(-2, -1)).masked_fill(hidden, -torch.inf)",
+        f"weights = torch.softmax(scores / {d_out // num_heads}**0.5, dim=-1).detach()",
+    ]
 
 
 fused_multihead_explorer = explorer_function(
-    "split into heads",
-    "where the split into heads falls",
-    CONTROLS,
-    fused_multihead_panels,
-    fused_multihead_code,
+    "split into heads", CONTROLS, fused_multihead_panels, fused_multihead_code
 )

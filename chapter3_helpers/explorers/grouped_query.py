@@ -24,14 +24,14 @@ CONTROLS = (
         "kv heads",
         2,
         "Heads whose keys and values are kept; a divisor of the 8 query heads",
-        options=lambda settings: KV_HEADS,
+        options=KV_HEADS,
     ),
     Steps(
         "generated",
         "generated",
         1000,
         f"Tokens generated so far, behind a prompt of {PROMPT}",
-        options=lambda settings: [(f"{number:,}", number) for number in GENERATED],
+        options=[(f"{number:,}", number) for number in GENERATED],
     ),
     Words(
         "text",
@@ -44,7 +44,7 @@ CONTROLS = (
         "large: head",
         0,
         "Which query head to show in large",
-        options=lambda settings: list(range(HEADS)),
+        options=range(HEADS),
     ),
 )
 
@@ -162,31 +162,25 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
     return f"{shared}. Without a cache, the newest token takes {ratio:,} times the multiplications."
 
 
-def grouped_query_code(settings: Settings) -> str:
+def grouped_query_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same numbers."""
     kv_heads, num_tokens = settings["num_kv_heads"], PROMPT + settings["generated"]
     sizes = f"{D_MODEL} + {kv_heads} * {HEAD_DIM} + {num_tokens}"
-    return "\n".join(
-        [
-            "import torch",
-            "from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes",
-            "from chapter3_helpers.sentence import embed_text",
-            "",
-            f"tokens, x = embed_text({settings['text']!r}, d_in={D_MODEL})",
-            "torch.manual_seed(123)",
-            f"attention = GroupedQueryAttention({D_MODEL}, {HEADS}, {kv_heads})",
-            "weights = attention.attention_weights(8 * (x - 0.5)).detach()",
-            f"cache_bytes = kv_cache_bytes({num_tokens}, {kv_heads}, head_dim={HEAD_DIM})",
-            f"with_cache = 2 * {D_MODEL} * ({sizes})",
-            f"without_cache = {num_tokens} * with_cache",
-        ]
-    )
+    return [
+        "import torch",
+        "from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes",
+        "from chapter3_helpers.sentence import embed_text",
+        "",
+        f"tokens, x = embed_text({settings['text']!r}, d_in={D_MODEL})",
+        "torch.manual_seed(123)",
+        f"attention = GroupedQueryAttention({D_MODEL}, {HEADS}, {kv_heads})",
+        "weights = attention.attention_weights(8 * (x - 0.5)).detach()",
+        f"cache_bytes = kv_cache_bytes({num_tokens}, {kv_heads}, head_dim={HEAD_DIM})",
+        f"with_cache = 2 * {D_MODEL} * ({sizes})",
+        f"without_cache = {num_tokens} * with_cache",
+    ]
 
 
 grouped_query_explorer = explorer_function(
-    "shared keys and the cache",
-    "shared keys and the cache",
-    CONTROLS,
-    grouped_query_panels,
-    grouped_query_code,
+    "shared keys and the cache", CONTROLS, grouped_query_panels, grouped_query_code
 )

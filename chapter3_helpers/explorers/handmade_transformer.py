@@ -72,7 +72,7 @@ CONTROLS = (
         "column",
         3,
         "The column of the weight: what is written",
-        options=lambda settings: [(f"{i}: {name}", i) for i, name in enumerate(COLUMNS)],
+        options=[(f"{i}: {name}", i) for i, name in enumerate(COLUMNS)],
     ),
     Steps("value", "new weight", 0.0, "What the weight is changed to", options=_value_options),
 )
@@ -86,7 +86,7 @@ def handmade_transformer_state(settings: Settings) -> dict[str, Any]:
         ``completion`` and ``completion_before``; ``right``, a pair of counts.
 
     Raises:
-        ValueError: the prompt is empty, too long, or holds other letters than a and b.
+        ValueError: the prompt is empty or too long, or holds letters other than a and b.
     """
     prompt = settings["prompt"]
     strangers = [character for character in prompt if character not in ALPHABET]
@@ -164,29 +164,23 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
     return f"{change}, and this prompt goes on as before. Is there a prompt that shows the change?"
 
 
-def handmade_transformer_code(settings: Settings) -> str:
+def handmade_transformer_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same results."""
     prompt, tokens = settings["prompt"], settings["prompt"][-MODEL.context_length :]
     change = f"{settings['name']!r}, {_place(settings)}, {settings['value']}"
-    return "\n".join(
-        [
-            "from chapter3_helpers.handmade_transformer import (",
-            "    MODEL, accuracy, complete, forward, tokenize",
-            ")",
-            "",
-            f"model = MODEL.with_weight({change})",
-            f"results = forward(tokenize({tokens!r}), model)",
-            'weights, logits = results["weights"], results["logits"]',
-            f"completion = complete({prompt!r}, {NEW_TOKENS}, model)",
-            'right = accuracy("aab" * 10, model)',
-        ]
-    )
+    return [
+        "from chapter3_helpers.handmade_transformer import (",
+        "    MODEL, accuracy, complete, forward, tokenize",
+        ")",
+        "",
+        f"model = MODEL.with_weight({change})",
+        f"results = forward(tokenize({tokens!r}), model)",
+        'weights, logits = results["weights"], results["logits"]',
+        f"completion = complete({prompt!r}, {NEW_TOKENS}, model)",
+        'right = accuracy("aab" * 10, model)',
+    ]
 
 
 handmade_transformer_explorer = explorer_function(
-    "one weight changed",
-    "what any single weight is for",
-    CONTROLS,
-    handmade_transformer_panels,
-    handmade_transformer_code,
+    "one weight changed", CONTROLS, handmade_transformer_panels, handmade_transformer_code
 )

@@ -1,6 +1,6 @@
 """What explorers start from: a sentence, a seed, a row to be read in large."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -19,18 +19,18 @@ SENTENCE = Words(
 )
 
 
-def read_sentence(text: str) -> tuple[tuple[str, ...], torch.Tensor]:
-    """Return the tokens of a sentence and their embeddings (T, 3).
+def read_sentence(text: str, d_in: int = 3) -> tuple[tuple[str, ...], torch.Tensor]:
+    """Return the tokens of a sentence and their embeddings (T, d_in).
 
-    The running example keeps the embeddings that the notebooks give it.
+    The running example keeps the embeddings (6, 3) that the notebooks give it.
 
     Raises:
         ValueError: there is no word in it, or there are more tokens than can be drawn.
     """
-    if text.split() == list(TOKENS):
+    if d_in == 3 and text.split() == list(TOKENS):
         return TOKENS, example_inputs()
     read_tokens(text)
-    return embed_text(text)
+    return embed_text(text, d_in)
 
 
 def read_tokens(text: str) -> tuple[str, ...]:
@@ -55,6 +55,18 @@ def sentence_code(text: str) -> tuple[str, str]:
         line = "tokens, x = TOKENS, example_inputs()"
         return "from chapter3_helpers.sentence import TOKENS, example_inputs", line
     return "from chapter3_helpers.sentence import embed_text", f"tokens, x = embed_text({text!r})"
+
+
+def up_to(read: Callable[[Settings], Sequence[str]]) -> Callable[[Settings], Sequence[int]]:
+    """Return the options of a slider over how much of a text has been read, from 1 to all."""
+
+    def options(settings: Settings) -> Sequence[int]:
+        try:
+            return range(1, len(read(settings)) + 1)
+        except ValueError:  # the explorer says what is wrong with the text
+            return [1]
+
+    return options
 
 
 def row_picker(default: int = 0) -> Steps:
@@ -86,7 +98,7 @@ def _token_options(settings: Settings) -> list[tuple[str, int]]:
 
 
 def divisors(number: int) -> list[int]:
-    """Return the numbers that divide another without a rest: how many heads can share it."""
+    """Return the divisors of a number: how many heads can share it."""
     return [part for part in range(1, number + 1) if number % part == 0]
 
 

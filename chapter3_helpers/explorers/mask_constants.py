@@ -8,7 +8,7 @@ import torch
 from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps, Switch
 from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import seeded
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel, four_decimals
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import TOKENS, example_inputs
@@ -29,7 +29,7 @@ CONTROLS = (
         "scores times",
         30_000,
         "How large the real scores are: all of them are multiplied by this",
-        options=lambda settings: [(f"{size:,}", size) for size in SIZES],
+        options=[(f"{size:,}", size) for size in SIZES],
     ),
     Pick("way", "the constant is", OVER, "Two ways that libraries go", options=(OVER, ADDED)),
     Switch("padding", "first row sees nothing", False, "As where a text starts with padding"),
@@ -72,7 +72,7 @@ def mask_constants_panels(settings: Settings) -> list[Panel]:
         "largest finite number": f"{torch.finfo(dtype).max:.4g}",
         "constant as stored": f"{state['stored'].item():.6g}",
         "visible scores": f"{visible.min().item():.6g} to {visible.max().item():.6g}",
-        "weight on hidden tokens": " ".join(f"{leak:.4f}" for leak in state["leak"].tolist()),
+        "weight on hidden tokens": four_decimals(state["leak"]),
     }
     return [
         Note(_note(settings, state)),
@@ -113,31 +113,25 @@ def _note(settings: Settings, state: dict[str, Any]) -> str:
     return " ".join(sentences)
 
 
-def mask_constants_code(settings: Settings) -> str:
+def mask_constants_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same weights."""
     masked = "scores.masked_fill(hidden, 0.0)" if settings["way"] == OVER else "scores"
-    return "\n".join(
-        [
-            "import torch",
-            "from chapter3_helpers.masking import causal_mask",
-            "from chapter3_helpers.sentence import example_inputs",
-            "from chapter3_helpers.softmax import softmax",
-            "from chapter3_helpers.trainable_qkv import SelfAttention_v2",
-            f"torch.manual_seed({settings['seed']})",
-            "x, attention = example_inputs(), SelfAttention_v2(3, 2).requires_grad_(False)",
-            "scores = attention.W_query(x) @ attention.W_key(x).T / 2**0.5",
-            f"scores = ({float(settings['size'])} * scores).to(torch.{settings['dtype']})",
-            "hidden = causal_mask(6)" + ("; hidden[0, 0] = True" if settings["padding"] else ""),
-            f"constant = torch.tensor(float({settings['constant']!r})).to(scores.dtype)",
-            f"weights = softmax({masked} + torch.where(hidden, constant, 0.0))",
-        ]
-    )
+    return [
+        "import torch",
+        "from chapter3_helpers.masking import causal_mask",
+        "from chapter3_helpers.sentence import example_inputs",
+        "from chapter3_helpers.softmax import softmax",
+        "from chapter3_helpers.trainable_qkv import SelfAttention_v2",
+        f"torch.manual_seed({settings['seed']})",
+        "x, attention = example_inputs(), SelfAttention_v2(3, 2).requires_grad_(False)",
+        "scores = attention.W_query(x) @ attention.W_key(x).T / 2**0.5",
+        f"scores = ({float(settings['size'])} * scores).to(torch.{settings['dtype']})",
+        "hidden = causal_mask(6)" + ("; hidden[0, 0] = True" if settings["padding"] else ""),
+        f"constant = torch.tensor(float({settings['constant']!r})).to(scores.dtype)",
+        f"weights = softmax({masked} + torch.where(hidden, constant, 0.0))",
+    ]
 
 
 mask_constants_explorer = explorer_function(
-    "mask constants",
-    "mask constants, number formats and large scores",
-    CONTROLS,
-    mask_constants_panels,
-    mask_constants_code,
+    "mask constants", CONTROLS, mask_constants_panels, mask_constants_code
 )

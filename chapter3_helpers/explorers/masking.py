@@ -5,8 +5,15 @@ from typing import Any
 import torch
 
 from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps
-from chapter3_helpers.explorers.inputs import SENTENCE, read_sentence, seeded, sentence_code
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.inputs import (
+    SENTENCE,
+    read_sentence,
+    read_tokens,
+    seeded,
+    sentence_code,
+    up_to,
+)
+from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel, four_decimals
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
 from chapter3_helpers.softmax import softmax
@@ -15,17 +22,14 @@ from chapter3_helpers.trainable_qkv import SelfAttention_v2
 FIRST, SECOND = "-inf, then softmax", "softmax, zero, renormalise"
 
 
-def _read_options(settings: Settings) -> list[int]:
-    try:
-        return list(range(1, len(read_sentence(settings["text"])[0]) + 1))
-    except ValueError:  # the explorer says what is wrong with the sentence
-        return [1]
-
-
 CONTROLS = (
     SENTENCE,
     Steps(
-        "tokens_read", "tokens read", 4, "How far the sentence has been read", options=_read_options
+        "tokens_read",
+        "tokens read",
+        4,
+        "How far the sentence has been read",
+        options=up_to(lambda settings: read_tokens(settings["text"])),
     ),
     Pick("way", "the mask by", FIRST, "Two ways to the same weights", options=(FIRST, SECOND)),
     Slider("seed", "seed", 789, "Another seed draws other weight matrices", low=0, high=999),
@@ -66,7 +70,7 @@ def masking_panels(settings: Settings) -> list[Panel]:
     )
     facts = {
         "visible cells": f"{read * (read + 1) // 2} of {read * read}",
-        "row sums": " ".join(f"{total:.4f}" for total in weights.sum(dim=-1).tolist()),
+        "row sums": four_decimals(weights.sum(dim=-1)),
     }
     hidden = causal_mask(read)
     return [
@@ -79,35 +83,28 @@ def masking_panels(settings: Settings) -> list[Panel]:
     ]
 
 
-def masking_code(settings: Settings) -> str:
+def masking_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same weights."""
     imported, sentence = sentence_code(settings["text"])
+    read = settings["tokens_read"]
     if settings["way"] == FIRST:
         name, last = "mask_scores", "weights = torch.softmax(mask_scores(scores), dim=-1)"
     else:
         name = "mask_then_renormalise"
         last = "weights = mask_then_renormalise(torch.softmax(scores, dim=-1))"
-    return "\n".join(
-        [
-            "import torch",
-            f"from chapter3_helpers.masking import {name}",
-            imported,
-            "from chapter3_helpers.trainable_qkv import SelfAttention_v2",
-            "",
-            sentence,
-            "tokens, x = tokens[:{0}], x[:{0}]".format(settings["tokens_read"]),
-            f"torch.manual_seed({settings['seed']})",
-            "attention = SelfAttention_v2(3, 2)",
-            "scores = (attention.W_query(x) @ attention.W_key(x).T / 2**0.5).detach()",
-            last,
-        ]
-    )
+    return [
+        "import torch",
+        f"from chapter3_helpers.masking import {name}",
+        imported,
+        "from chapter3_helpers.trainable_qkv import SelfAttention_v2",
+        "",
+        sentence,
+        f"tokens, x = tokens[:{read}], x[:{read}]",
+        f"torch.manual_seed({settings['seed']})",
+        "attention = SelfAttention_v2(3, 2)",
+        "scores = (attention.W_query(x) @ attention.W_key(x).T / 2**0.5).detach()",
+        last,
+    ]
 
 
-masking_explorer = explorer_function(
-    "causal mask",
-    "the causal mask as it grows row by row",
-    CONTROLS,
-    masking_panels,
-    masking_code,
-)
+masking_explorer = explorer_function("causal mask", CONTROLS, masking_panels, masking_code)

@@ -82,29 +82,23 @@ def _note(weights: torch.Tensor, tokens: tuple[str, ...], row: int) -> str:
     return f"Asked by “{tokens[row]}”, the heads give their largest weight to: {listed}."
 
 
-def multihead_wrapper_code(settings: Settings) -> str:
+def multihead_wrapper_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same weights and context vectors."""
     imported, sentence = sentence_code(settings["text"])
     arguments = f"3, {settings['d_out']}, len(x), 0.0, {settings['num_heads']}"
-    return "\n".join(
-        [
-            "import torch",
-            "from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper",
-            imported,
-            "",
-            sentence,
-            f"torch.manual_seed({settings['seed']})",
-            f"attention = MultiHeadAttentionWrapper({arguments})",
-            "weights = attention.attention_weights(x).detach()",
-            "context = attention(x).detach()",
-        ]
-    )
+    return [
+        "import torch",
+        "from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper",
+        imported,
+        "",
+        sentence,
+        f"torch.manual_seed({settings['seed']})",
+        f"attention = MultiHeadAttentionWrapper({arguments})",
+        "weights = attention.attention_weights(x).detach()",
+        "context = attention(x).detach()",
+    ]
 
 
 multihead_wrapper_explorer = explorer_function(
-    "several heads",
-    "heads side by side",
-    CONTROLS,
-    multihead_wrapper_panels,
-    multihead_wrapper_code,
+    "several heads", CONTROLS, multihead_wrapper_panels, multihead_wrapper_code
 )

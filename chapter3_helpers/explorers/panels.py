@@ -36,8 +36,8 @@ class Matrix(Panel):
 
     Args:
         title: what the numbers are.
-        values: array or tensor (rows, columns); cells of -inf and NaN
-            count as hidden, +inf as the largest number.
+        values: array or tensor (rows, columns). Cells of -inf and NaN count as hidden; +inf has
+            the colour of the largest number.
         rows, columns: labels (``columns`` default: the rows').
         hidden: boolean (rows, columns), True where a cell is hatched.
         signed: weights on a scale from 0 to 1, or signed numbers centred at 0.
@@ -85,14 +85,14 @@ class Matrix(Panel):
 
 @dataclass(frozen=True)
 class Heads(Panel):
-    """Small multiples: one small matrix a head, all on one scale from 0 to 1.
+    """Small multiples: one small matrix per head, all on one scale from 0 to 1.
 
     Args:
         title: what the numbers are.
         values: array or tensor (heads, rows, columns).
         hidden: boolean (rows, columns), as for ``Matrix``.
         picked: the head to be marked.
-        names: one a head (default: ``head 0``, ``head 1``, ...).
+        names: one per head (default: ``head 0``, ``head 1``, ...).
     """
 
     title: str
@@ -171,6 +171,11 @@ class Note(Panel):
 
     def html(self) -> str:
         return f'<p class="c3n">{escape(self.text)}</p>'
+
+
+def four_decimals(values: Any) -> str:
+    """Write numbers side by side, such as the sums of rows."""
+    return " ".join(f"{value:.4f}" for value in to_array(values).tolist())
 
 
 def escape(text: str) -> str:

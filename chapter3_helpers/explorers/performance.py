@@ -32,9 +32,9 @@ def _head_options(settings: Settings) -> list[int]:
 
 
 CONTROLS = (
-    Steps("batch", "batch", 8, "Sentences at once", options=lambda settings: LENGTHS[:8]),
-    Steps("tokens", "T", 1024, "Tokens in a sentence", options=lambda settings: LENGTHS),
-    Steps("width", "d", 768, "Numbers for each token", options=lambda settings: WIDTHS),
+    Steps("batch", "batch", 8, "Sentences at once", options=LENGTHS[:8]),
+    Steps("tokens", "T", 1024, "Tokens in a sentence", options=LENGTHS),
+    Steps("width", "d", 768, "Numbers for each token", options=WIDTHS),
     Steps("heads", "heads", 12, "Heads: divisors of d, up to 128", options=_head_options),
     Pick(
         "machine",
@@ -128,26 +128,20 @@ def _note(settings: Settings, state: dict[str, Any]) -> str:
     )
 
 
-def performance_code(settings: Settings) -> str:
+def performance_code(settings: Settings) -> list[str]:
     """Return the lines of Python that count the same."""
     sizes = _sizes(settings)
-    return "\n".join(
-        [
-            "from chapter3_helpers.performance import (",
-            "    VARIANTS, Sizes, count_bytes, count_flops, intensity)",
-            "",
-            f"sizes = Sizes({sizes.batch}, {sizes.tokens}, {sizes.width}, {sizes.heads})",
-            "useful = sum(count_flops(sizes).values())",
-            "moved = [sum(count_bytes(sizes, variant).values()) for variant in VARIANTS]",
-            "intensities = [intensity(sizes, variant) for variant in VARIANTS]",
-        ]
-    )
+    return [
+        "from chapter3_helpers.performance import (",
+        "    VARIANTS, Sizes, count_bytes, count_flops, intensity)",
+        "",
+        f"sizes = Sizes({sizes.batch}, {sizes.tokens}, {sizes.width}, {sizes.heads})",
+        "useful = sum(count_flops(sizes).values())",
+        "moved = [sum(count_bytes(sizes, variant).values()) for variant in VARIANTS]",
+        "intensities = [intensity(sizes, variant) for variant in VARIANTS]",
+    ]
 
 
 performance_explorer = explorer_function(
-    "operations and bytes",
-    "operations and bytes of attention",
-    CONTROLS,
-    performance_panels,
-    performance_code,
+    "operations and bytes", CONTROLS, performance_panels, performance_code
 )

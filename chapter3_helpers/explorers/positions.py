@@ -7,7 +7,7 @@ import torch
 from chapter3_helpers._figures.colours import KEY_LABEL
 from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps, Switch, Words
 from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import read_tokens, seeded, swap_pickers
+from chapter3_helpers.explorers.inputs import read_sentence, seeded, swap_pickers
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores
@@ -19,7 +19,6 @@ from chapter3_helpers.positions import (
     linear_bias,
     rotary_frequencies,
 )
-from chapter3_helpers.sentence import embed_text
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
 
@@ -28,12 +27,6 @@ THETAS = (1.0, 2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
 TABLE = 512  # positions that the learned table has a vector for
 REACH = 12  # how far the curve goes to either side
 SAME = 5e-5  # below it, four decimals show no difference
-
-
-def read_words(text: str) -> tuple[tuple[str, ...], torch.Tensor]:
-    """Return the tokens of a sentence and their embeddings (T, 4), as the notebook gives them."""
-    read_tokens(text)
-    return embed_text(text, d_in=4)
 
 
 def _head_options(settings: Settings) -> list[tuple[str, int]]:
@@ -58,7 +51,7 @@ CONTROLS = (
         10_000.0,
         "The larger, the slower the second pair of numbers turns",
         lambda settings: settings["scheme"] == ROTARY,
-        options=lambda settings: [(f"{theta:,.0f}", theta) for theta in THETAS],
+        options=[(f"{theta:,.0f}", theta) for theta in THETAS],
     ),
     Slider(
         "num_heads",
@@ -92,7 +85,7 @@ def positions_state(settings: Settings) -> dict[str, Any]:
         ``distances`` (25,) and ``curves``: the score of the last token and the first swapped word
         at each distance, by where the sentence starts.
     """
-    tokens, x = read_words(settings["text"])
+    tokens, x = read_sentence(settings["text"], d_in=4)
     T, first, second = len(tokens), settings["first"], settings["second"]
     order = list(range(T))
     order[first], order[second] = order[second], order[first]
@@ -211,7 +204,7 @@ def _facts(settings: Settings) -> dict[str, str]:
     return {"to tokens and scores": "nothing"}
 
 
-def positions_code(settings: Settings) -> str:
+def positions_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same weights."""
     scheme, start, head = settings["scheme"], settings["start"], settings["head"]
     names, placed, extra = "", "queries, keys = x @ attention.W_query, x @ attention.W_key", ""
@@ -239,26 +232,18 @@ def positions_code(settings: Settings) -> str:
     if settings["causal"]:
         imports.insert(0, "from chapter3_helpers.masking import mask_scores")
         scores = f"mask_scores({scores})"
-    return "\n".join(
-        [
-            "import torch",
-            *imports,
-            "from chapter3_helpers.sentence import embed_text",
-            "from chapter3_helpers.trainable_qkv import SelfAttention_v1",
-            "",
-            f"tokens, x = embed_text({settings['text']!r}, d_in=4)",
-            f"torch.manual_seed({settings['seed']})",
-            "attention = SelfAttention_v1(4, 4)",
-            placed,
-            f"weights = torch.softmax({scores}, dim=-1).detach()",
-        ]
-    )
+    return [
+        "import torch",
+        *imports,
+        "from chapter3_helpers.sentence import embed_text",
+        "from chapter3_helpers.trainable_qkv import SelfAttention_v1",
+        "",
+        f"tokens, x = embed_text({settings['text']!r}, d_in=4)",
+        f"torch.manual_seed({settings['seed']})",
+        "attention = SelfAttention_v1(4, 4)",
+        placed,
+        f"weights = torch.softmax({scores}, dim=-1).detach()",
+    ]
 
 
-positions_explorer = explorer_function(
-    "positions",
-    "five ways to tell attention about order",
-    CONTROLS,
-    positions_panels,
-    positions_code,
-)
+positions_explorer = explorer_function("positions", CONTROLS, positions_panels, positions_code)

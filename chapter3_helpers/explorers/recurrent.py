@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps, Words
-from chapter3_helpers.explorers.inputs import seeded
+from chapter3_helpers.explorers.inputs import seeded, up_to
 from chapter3_helpers.explorers.panels import Bars, Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.recurrent import EncoderDecoder
@@ -23,7 +23,7 @@ def read_letters(word: str) -> str:
     """Return a word in small letters.
 
     Raises:
-        ValueError: it is empty or too long, or holds something else than a to z.
+        ValueError: it is empty or too long, or holds anything but a to z.
     """
     letters = word.lower()
     strangers = [letter for letter in letters if letter not in ALPHABET]
@@ -34,16 +34,15 @@ def read_letters(word: str) -> str:
     return letters
 
 
-def _read_options(settings: Settings) -> list[int]:
-    try:
-        return list(range(1, len(read_letters(settings["word"])) + 1))
-    except ValueError:  # the explorer says what is wrong with the word
-        return [1]
-
-
 CONTROLS = (
     Words("word", "word", "internationalisation", "Type a word of your own, letters a to z"),
-    Steps("read", "letters read", 12, "How far the word has been read", options=_read_options),
+    Steps(
+        "read",
+        "letters read",
+        12,
+        "How far the word has been read",
+        options=up_to(lambda settings: read_letters(settings["word"])),
+    ),
     Pick(
         "direction",
         "reading",
@@ -65,7 +64,7 @@ CONTROLS = (
         "d",
         64,
         "Numbers in a state, half of them for each direction",
-        options=lambda settings: (2, 4, 8, 16, 32, 64, 128),
+        options=(2, 4, 8, 16, 32, 64, 128),
     ),
     Slider("seed", "seed", 123, "Another seed draws other weights", low=0, high=999),
 )
@@ -87,13 +86,10 @@ def recurrent_state(settings: Settings) -> dict[str, Any]:
         far the changed letter's own state moves.
 
     Raises:
-        ValueError: the word is empty or too long, or holds something else than a to z.
+        ValueError: the word is empty or too long, or holds anything but a to z.
     """
-    letters, d, half = (
-        read_letters(settings["word"])[: settings["read"]],
-        settings["d"],
-        _half(settings),
-    )
+    letters, d = read_letters(settings["word"])[: settings["read"]], settings["d"]
+    half = _half(settings)
     with seeded(settings["seed"]):
         model = EncoderDecoder(d).requires_grad_(False)
     for bias in (model.encoder.bias_ih_l0, model.encoder.bias_ih_l0_reverse):
@@ -142,32 +138,26 @@ def _note(state: dict[str, Any]) -> str:
     )
 
 
-def recurrent_code(settings: Settings) -> str:
+def recurrent_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same shares."""
     d, half, letters = settings["d"], _half(settings), settings["word"].lower()[: settings["read"]]
-    return "\n".join(
-        [
-            "import torch",
-            "from chapter3_helpers.recurrent import EncoderDecoder",
-            "from chapter3_helpers.training.toy_language import tokenize",
-            "",
-            f"torch.manual_seed({settings['seed']})",
-            f"model = EncoderDecoder({d}).requires_grad_(False)",
-            "for bias in (model.encoder.bias_ih_l0, model.encoder.bias_ih_l0_reverse):",
-            f"    bias[{d // 2}:{d}] += {settings['keep']}  # of the update gate",
-            f"word, identity = tokenize({letters!r}), torch.eye({len(letters)}, dtype=torch.long)",
-            "states, last = model.encode(torch.cat([word, (word + identity) % 26]))",
-            f"moved = (states[1:] - states[0])[..., {half.start}:{half.stop}].norm(dim=-1)",
-            f"left = (last[1:] - last[0])[:, {half.start}:{half.stop}].norm(dim=-1)",
-            "share = left / moved.diagonal()",
-        ]
-    )
+    return [
+        "import torch",
+        "from chapter3_helpers.recurrent import EncoderDecoder",
+        "from chapter3_helpers.training.toy_language import tokenize",
+        "",
+        f"torch.manual_seed({settings['seed']})",
+        f"model = EncoderDecoder({d}).requires_grad_(False)",
+        "for bias in (model.encoder.bias_ih_l0, model.encoder.bias_ih_l0_reverse):",
+        f"    bias[{d // 2}:{d}] += {settings['keep']}  # of the update gate",
+        f"word, identity = tokenize({letters!r}), torch.eye({len(letters)}, dtype=torch.long)",
+        "states, last = model.encode(torch.cat([word, (word + identity) % 26]))",
+        f"moved = (states[1:] - states[0])[..., {half.start}:{half.stop}].norm(dim=-1)",
+        f"left = (last[1:] - last[0])[:, {half.start}:{half.stop}].norm(dim=-1)",
+        "share = left / moved.diagonal()",
+    ]
 
 
 recurrent_explorer = explorer_function(
-    "one hidden state",
-    "what one hidden state keeps of a word",
-    CONTROLS,
-    recurrent_panels,
-    recurrent_code,
+    "one hidden state", CONTROLS, recurrent_panels, recurrent_code
 )

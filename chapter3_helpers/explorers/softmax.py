@@ -4,7 +4,7 @@ import torch
 
 from chapter3_helpers.dot_products import attention_scores
 from chapter3_helpers.explorers.controls import Settings, Steps
-from chapter3_helpers.explorers.panels import Bars, Facts, Note, Panel
+from chapter3_helpers.explorers.panels import Bars, Facts, Note, Panel, four_decimals
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax, softmax_naive
@@ -18,21 +18,21 @@ CONTROLS = (
         "temperature",
         1.0,
         "Every score is divided by it before softmax",
-        options=lambda settings: TEMPERATURES,
+        options=TEMPERATURES,
     ),
     Steps(
         "token",
         "raised token",
         TOKENS.index("step"),
         "Which token gets another score",
-        options=lambda settings: [(token, i) for i, token in enumerate(TOKENS)],
+        options=[(token, i) for i, token in enumerate(TOKENS)],
     ),
     Steps(
         "score",
         "its score",
         4,
         "The score that this token gets; beyond 88 times the temperature the formula overflows",
-        options=lambda settings: RAISED_TO,
+        options=RAISED_TO,
     ),
 )
 
@@ -50,10 +50,10 @@ def softmax_panels(settings: Settings) -> list[Panel]:
     state = softmax_state(settings)
     weights, naive = state["weights"], state["naive"]
     facts = {
-        "scores / temperature": " ".join(f"{score:.4f}" for score in state["scores"].tolist()),
+        "scores / temperature": four_decimals(state["scores"]),
         "largest exponential": f"{state['scores'].max().exp().item():.4g}",
-        "plain formula": " ".join(f"{weight:.4f}" for weight in naive.tolist()),
-        "maximum subtracted": " ".join(f"{weight:.4f}" for weight in weights.tolist()),
+        "plain formula": four_decimals(naive),
+        "maximum subtracted": four_decimals(weights),
         "sum": f"{weights.sum().item():.4f}",
     }
     return [
@@ -77,26 +77,18 @@ def _note(weights: torch.Tensor, naive: torch.Tensor) -> str:
     return f"“{largest}” gets the largest share, {weights.max():.4f}; the others keep the rest."
 
 
-def softmax_code(settings: Settings) -> str:
+def softmax_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same weights."""
-    return "\n".join(
-        [
-            "from chapter3_helpers.dot_products import attention_scores",
-            "from chapter3_helpers.sentence import example_inputs",
-            "from chapter3_helpers.softmax import softmax",
-            "",
-            "scores = attention_scores(example_inputs())[1]",
-            f"scores[{settings['token']}] = {settings['score']}",
-            f"scores = scores / {settings['temperature']:g}",
-            "weights = softmax(scores)",
-        ]
-    )
+    return [
+        "from chapter3_helpers.dot_products import attention_scores",
+        "from chapter3_helpers.sentence import example_inputs",
+        "from chapter3_helpers.softmax import softmax",
+        "",
+        "scores = attention_scores(example_inputs())[1]",
+        f"scores[{settings['token']}] = {settings['score']}",
+        f"scores = scores / {settings['temperature']:g}",
+        "weights = softmax(scores)",
+    ]
 
 
-softmax_explorer = explorer_function(
-    "softmax",
-    "temperature, and one very large score",
-    CONTROLS,
-    softmax_panels,
-    softmax_code,
-)
+softmax_explorer = explorer_function("softmax", CONTROLS, softmax_panels, softmax_code)

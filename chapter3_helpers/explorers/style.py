@@ -30,7 +30,7 @@ def colour_classes(values: np.ndarray, hidden: Any = None, signed: bool = False)
 
 
 def _colour_rules(prefix: str, colours: tuple[str, ...]) -> str:
-    """Write one CSS rule a colour, with the ink that is legible on it."""
+    """Write a CSS rule for every colour, with the ink that is legible on it."""
     grounds = [shade(level / LEVELS, colours) for level in range(LEVELS + 1)]
     return "".join(
         f".c3 td.{prefix}{level}{{background:{ground};color:{ink(ground)}}}"

@@ -19,7 +19,7 @@ BYTES = 2  # a number in bfloat16
 
 
 CONTROLS = (
-    Steps("num_heads", "query heads", 32, "Query heads", options=lambda settings: HEADS),
+    Steps("num_heads", "query heads", 32, "Query heads", options=HEADS),
     Steps(
         "num_kv_heads",
         "kv heads",
@@ -39,16 +39,18 @@ CONTROLS = (
         "head_dim",
         128,
         "Numbers per head; the width of a token is heads times this",
-        options=lambda settings: HEAD_DIMS,
+        options=HEAD_DIMS,
     ),
     Slider("num_layers", "layers", 32, "Layers of the model", low=1, high=128),
-    Switch("feed_forward", "feed-forward too", False, "Count its all-reduce in every layer, too"),
+    Switch(
+        "feed_forward", "feed-forward too", False, "Count its all-reduce as well, in every layer"
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Devices(Panel):
-    """A box a device: its kv heads, each with the query heads that read it.
+    """A box for each device: its kv heads, each with the query heads that read it.
 
     Args:
         heads, kv_heads: the ranges of heads of each device.
@@ -149,31 +151,25 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
     )
 
 
-def tensor_parallel_code(settings: Settings) -> str:
+def tensor_parallel_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same numbers."""
     H, K = settings["num_heads"], settings["num_kv_heads"]
     n, D, layers = settings["num_processes"], settings["head_dim"], settings["num_layers"]
     times = 1 + settings["feed_forward"]
-    return "\n".join(
-        [
-            "from chapter3_helpers.grouped_query import kv_cache_bytes",
-            "from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process",
-            "",
-            f"n, width, layers = {n}, {H} * {D}, {layers}",
-            f"heads = heads_by_process({H}, n)",
-            f'kv_heads = heads_by_process({K}, n, "num_kv_heads")',
-            f"layer_bytes = exchanged_bytes(1, width, n, {times}, {BYTES})",
-            f"token_bytes = exchanged_bytes(1, width, n, {times} * layers, {BYTES})",
-            f"weights = layers * 2 * width * (width + {K} * {D}) // n",
-            f"cache_bytes = kv_cache_bytes(1, {K} // n, {D}, layers, bytes_per_number={BYTES})",
-        ]
-    )
+    return [
+        "from chapter3_helpers.grouped_query import kv_cache_bytes",
+        "from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process",
+        "",
+        f"n, width, layers = {n}, {H} * {D}, {layers}",
+        f"heads = heads_by_process({H}, n)",
+        f'kv_heads = heads_by_process({K}, n, "num_kv_heads")',
+        f"layer_bytes = exchanged_bytes(1, width, n, {times}, {BYTES})",
+        f"token_bytes = exchanged_bytes(1, width, n, {times} * layers, {BYTES})",
+        f"weights = layers * 2 * width * (width + {K} * {D}) // n",
+        f"cache_bytes = kv_cache_bytes(1, {K} // n, {D}, layers, bytes_per_number={BYTES})",
+    ]
 
 
 tensor_parallel_explorer = explorer_function(
-    "heads over devices",
-    "heads spread over devices",
-    CONTROLS,
-    tensor_parallel_panels,
-    tensor_parallel_code,
+    "heads over devices", CONTROLS, tensor_parallel_panels, tensor_parallel_code
 )

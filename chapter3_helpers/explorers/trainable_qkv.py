@@ -21,7 +21,7 @@ CONTROLS = (
         "d_k",
         64,
         "Numbers in a query and a key",
-        options=lambda settings: WIDTHS,
+        options=WIDTHS,
     ),
     Slider("seed", "seed", 123, "Another seed draws other queries and keys", low=0, high=999),
 )
@@ -96,26 +96,20 @@ def _note(d_k: int, state: dict[str, torch.Tensor]) -> str:
     return "At so small a d_k the unscaled scores still pass on as much gradient as the scaled."
 
 
-def trainable_qkv_code(settings: Settings) -> str:
+def trainable_qkv_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same weights."""
     d_k = settings["d_k"]
-    return "\n".join(
-        [
-            "import torch",
-            "from chapter3_helpers.softmax import softmax",
-            "",
-            f"torch.manual_seed({settings['seed']})",
-            f"scores = torch.randn(6, {d_k}) @ torch.randn(6, {d_k}).T",
-            "unscaled = softmax(scores, dim=-1)",
-            f"scaled = softmax(scores / {d_k}**0.5, dim=-1)",
-        ]
-    )
+    return [
+        "import torch",
+        "from chapter3_helpers.softmax import softmax",
+        "",
+        f"torch.manual_seed({settings['seed']})",
+        f"scores = torch.randn(6, {d_k}) @ torch.randn(6, {d_k}).T",
+        "unscaled = softmax(scores, dim=-1)",
+        f"scaled = softmax(scores / {d_k}**0.5, dim=-1)",
+    ]
 
 
 trainable_qkv_explorer = explorer_function(
-    "scaling",
-    "saturation against d_k, with and without scaling",
-    CONTROLS,
-    trainable_qkv_panels,
-    trainable_qkv_code,
+    "scaling", CONTROLS, trainable_qkv_panels, trainable_qkv_code
 )

@@ -157,7 +157,7 @@ def _note(verdicts: dict[str, Any]) -> str:
     return f"Lost: {'; '.join(lost)}."
 
 
-def transformer_block_code(settings: Settings) -> str:
+def transformer_block_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same logits."""
     tokens, vocabulary, ids = read_words(settings["text"])
     x = "model.positions(model.embedding(ids))" if settings["positions"] else "model.embedding(ids)"
@@ -188,13 +188,9 @@ def transformer_block_code(settings: Settings) -> str:
         f"inner = torch.relu({inner})" if settings["relu"] else f"inner = {inner}",
         "logits = model.output(model.feed_forward.down(inner))",
     ]
-    return "\n".join(lines)
+    return lines
 
 
 transformer_block_explorer = explorer_function(
-    "four ingredients",
-    "what each of four ingredients is for",
-    CONTROLS,
-    transformer_block_panels,
-    transformer_block_code,
+    "four ingredients", CONTROLS, transformer_block_panels, transformer_block_code
 )

@@ -28,7 +28,7 @@ class Explorer(widgets.VBox):
         controls: what can be changed.
         panels: settings -> what is shown. It may raise ``ValueError``, whose message is then
             shown in place of the panels.
-        code: settings -> a few lines of Python that give the same numbers without the widget.
+        lines: settings -> a few lines of Python that give the same numbers without the widget.
         settings: where to start, where that is not at the controls' defaults.
 
     Raises:
@@ -40,11 +40,11 @@ class Explorer(widgets.VBox):
         name: str,
         controls: Sequence[Control],
         panels: Callable[[Settings], Sequence[Panel]],
-        code: Callable[[Settings], str],
+        lines: Callable[[Settings], Sequence[str]],
         settings: Settings | None = None,
     ):
         self.name, self.spec = name, tuple(controls)
-        self.panels, self.code = panels, code
+        self.panels, self.lines = panels, lines
         self._quiet = True  # while several controls change together, the view waits
         defaults = {control.name: control.default for control in controls}
         self.controls: dict[str, widgets.Widget] = {
@@ -88,6 +88,10 @@ class Explorer(widgets.VBox):
     def settings(self) -> dict[str, Any]:
         """The values of all controls, by name."""
         return {name: widget.value for name, widget in self.controls.items()}
+
+    def code(self, settings: Settings) -> str:
+        """Return what the Python button shows for some settings."""
+        return "\n".join(self.lines(settings))
 
     def set(self, **values: Any) -> None:
         """Move several controls at once.
@@ -181,32 +185,29 @@ class Explorer(widgets.VBox):
 
 def explorer_function(
     name: str,
-    about: str,
     controls: Sequence[Control],
     panels: Callable[[Settings], Sequence[Panel]],
-    code: Callable[[Settings], str],
+    lines: Callable[[Settings], Sequence[str]],
 ) -> Callable[..., Explorer]:
-    """Make the function that a notebook calls: where to start, by keyword -> ``Explorer``.
+    """Make the function that a notebook calls: settings to start from -> ``Explorer``.
 
-    Its help and its signature name every setting, as the controls do; ``about`` completes the
-    sentence "Explore ...". The other arguments are those of ``Explorer``.
+    Its help and its signature name every setting, as the controls do. The arguments are those of
+    ``Explorer``.
     """
 
     def explorer(**settings: Any) -> Explorer:
-        return Explorer(name, controls, panels, code, settings)
+        return Explorer(name, controls, panels, lines, settings)
 
     listed = "\n".join(f"    {control.name}: {control.tooltip}." for control in controls)
     explorer.__doc__ = (
-        f"Explore {about}.\n\nArgs:\n{listed}\n\n"
+        f"{inspect.getdoc(inspect.getmodule(panels))}\n\nArgs:\n{listed}\n\n"
         "Returns:\n    A widget, to be the last line of a cell in JupyterLab.\n\n"
         "Raises:\n    ValueError: there is no such setting, or it has no such value.\n"
     )
     explorer.__module__ = panels.__module__
     explorer.__name__ = explorer.__qualname__ = panels.__name__.replace("_panels", "_explorer")
+    keyword = inspect.Parameter.KEYWORD_ONLY
     explorer.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [
-            inspect.Parameter(control.name, inspect.Parameter.KEYWORD_ONLY, default=control.default)
-            for control in controls
-        ]
+        [inspect.Parameter(c.name, keyword, default=c.default) for c in controls]
     )
     return explorer

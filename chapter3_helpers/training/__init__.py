@@ -2,5 +2,5 @@
 
 ``toy_language``  words to be translated backwards, for ``00_why_attention``
 ``next_word``     the next word of a text, for ``09_transformer_block``
-``progress``      what the training loops share: a bar with the loss, a schedule
+``loop``          the training loop, with its progress bar
 """

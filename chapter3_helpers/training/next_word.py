@@ -1,6 +1,6 @@
 """How does a model learn to predict the next word? The loss, the training, and a text.
 
-The causal mask lets one pass train every position.
+Thanks to the causal mask, one pass trains every position.
 
 Source: lecture notes on self-attention, section 5. Taught in ``09_transformer_block``.
 """
@@ -16,10 +16,10 @@ from torch.nn import functional
 from chapter3_helpers._checks.numbers import check_flag, check_size
 from chapter3_helpers._checks.tensors import check_ids
 from chapter3_helpers.sentence import split_tokens
-from chapter3_helpers.training.progress import device_of, rise_and_fall, training_progress
+from chapter3_helpers.training.loop import device_of, minimise
 
 BATCH_SIZE = 32
-LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
+LEARNING_RATE = 0.01  # at its peak: it rises over the first tenth, then falls to zero
 
 
 def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
@@ -34,11 +34,11 @@ def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
         ids: a piece of text (T + 1,), or several (B, T + 1).
 
     Returns:
-        Minus the logarithm of the probability that each next token got: (..., T).
+        Minus the logarithm of the probability that each next token was given: (..., T).
 
     Raises:
-        TypeError, ValueError: as the model; or ``ids`` is no tensor of such a shape, holds fewer
-            than two tokens, or one that the model has no logit for.
+        TypeError, ValueError: what the model refuses; or ``ids`` is not a tensor of such a shape,
+            holds fewer than two tokens, or one for which the model has no logit.
 
     >>> from chapter3_helpers.transformer_block import MinimalLanguageModel
     >>> _ = torch.manual_seed(123)
@@ -46,7 +46,7 @@ def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
     >>> next_token_losses(model, torch.tensor([7, 0, 10])).shape
     torch.Size([2])
 
-    Source: lecture notes, section 5. Taught in ``09_transformer_block``.
+    Source: lecture notes, section 5.
     """
     _check_piece(ids)
     logits = model(ids[..., :-1])  # (..., T, vocab_size)
@@ -56,7 +56,7 @@ def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
 
 
 def _check_piece(ids: torch.Tensor) -> None:
-    """Refuse what has no last token to cut off, or nothing else."""
+    """Refuse what does not hold at least one token, and the one after it."""
     if not isinstance(ids, torch.Tensor):
         raise TypeError(f"ids must be a torch.Tensor, got {type(ids).__name__}")
     if ids.dim() not in (1, 2):
@@ -76,7 +76,7 @@ def train(
         model: a ``MinimalLanguageModel``, or another module that maps ids to logits and has a
             ``context_length``.
         ids: the text (N,), longer than the context.
-        steps: how many batches of 32 pieces.
+        steps: how many batches of 32 pieces there are.
         seed: of the places where pieces start; the model's own weights were drawn before.
         progress: whether a bar with the loss is shown.
 
@@ -84,8 +84,8 @@ def train(
         The loss of every step: the mean over all its predictions.
 
     Raises:
-        TypeError, ValueError: ``model`` or ``ids`` is not of that kind, ``steps`` not an integer of
-            at least 1, ``seed`` below 0, or ``progress`` no bool.
+        TypeError, ValueError: ``model`` or ``ids`` is not of that kind, ``steps`` is not an
+            integer of at least 1, ``seed`` is below 0, or ``progress`` is not a bool.
 
     >>> from chapter3_helpers.transformer_block import MinimalLanguageModel
     >>> _ = torch.manual_seed(123)
@@ -94,9 +94,10 @@ def train(
     >>> losses[-1] < 0.2 < losses[0]
     True
 
-    Source: lecture notes, section 5. Taught in ``09_transformer_block``.
+    Source: lecture notes, section 5.
     """
-    if not isinstance(model, nn.Module) or not hasattr(model, "context_length"):
+    device = device_of(model)
+    if not hasattr(model, "context_length"):
         raise TypeError(f"model must be a module with a context_length, got {type(model).__name__}")
     steps, seed = check_size("steps", steps), check_size("seed", seed, minimum=0)
     check_flag("progress", progress)
@@ -107,23 +108,15 @@ def train(
     T = model.context_length
     if len(ids) <= T:
         raise ValueError(f"ids must hold more than context_length={T} tokens, got {len(ids)}")
-    device = device_of(model)
     generator = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), LEARNING_RATE)
-    schedule = rise_and_fall(optimizer, steps)
-    losses = []
-    with training_progress("next token", steps, shown=progress) as batch_done:
-        for _ in range(steps):
-            starts = torch.randint(len(ids) - T, (BATCH_SIZE, 1), generator=generator)
-            pieces = ids[starts + torch.arange(T + 1)]  # (B, 1) + (T + 1,) -> (B, T + 1)
-            loss = next_token_losses(model, pieces.to(device)).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-            losses.append(loss.item())
-            batch_done(losses[-1])
-    return losses
+
+    def draw_loss() -> torch.Tensor:
+        starts = torch.randint(len(ids) - T, (BATCH_SIZE, 1), generator=generator)
+        pieces = ids[starts + torch.arange(T + 1)]  # (B, 1) + (T + 1,) -> (B, T + 1)
+        return next_token_losses(model, pieces.to(device)).mean()
+
+    title = "next token" if progress else ""
+    return minimise(model, draw_loss, steps, LEARNING_RATE, title=title)
 
 
 # Modules of plain Python with long docstrings; 3.11 and all later versions have them.
@@ -139,13 +132,13 @@ LIBRARY: tuple[str, ...] = (
 def docstring_words(modules: Sequence[str] = LIBRARY) -> tuple[str, ...]:
     """Read the docstrings of installed Python modules: a real text that every reader has.
 
-    The source is read, not imported; a module that is missing, or has no source, is passed over.
+    Modules are read, not imported; one that is missing, or has no source, is passed over.
 
     Args:
         modules: their names.
 
     Returns:
-        All words and punctuation marks in order, in small letters.
+        All words and punctuation marks in order, in lower case.
 
     Raises:
         TypeError: ``modules`` is a single name.
@@ -153,8 +146,6 @@ def docstring_words(modules: Sequence[str] = LIBRARY) -> tuple[str, ...]:
 
     >>> docstring_words(["this_module_is_missing", "heapq"])[:5]
     ('heap', 'queue', 'algorithm', '(', 'a')
-
-    Taught in ``09_transformer_block``.
     """
     if isinstance(modules, str):
         raise TypeError(f"modules must be a sequence of names, got the name {modules!r}")

@@ -1,7 +1,8 @@
-"""A language that differs from its source in word order alone.
+"""A language that differs from its source in nothing but the order.
 
-Its words are letters. A sentence, here called a word, is translated by writing the same letters
-in capitals, backwards: ``cat`` becomes ``TAC``. In tensors a letter is a number from 0 to 25.
+A word stands for a sentence, and its letters for the words of that sentence. It is translated by
+writing it backwards, in capitals: ``cat`` becomes ``TAC``. In tensors a letter is a number from
+0 to 25.
 
 Taught in ``00_why_attention``.
 """
@@ -17,9 +18,7 @@ ALPHABET = string.ascii_lowercase
 
 
 def tokenize(word: str) -> torch.Tensor:
-    """Turn a word into a batch of one: the number of every letter, (1, T).
-
-    Capitals count as small letters.
+    """Turn a word into a batch of one, (1, T): the number of every letter, capital or not.
 
     Raises:
         TypeError: ``word`` is not a string.
@@ -27,8 +26,6 @@ def tokenize(word: str) -> torch.Tensor:
 
     >>> tokenize("cab")
     tensor([[2, 0, 1]])
-
-    Taught in ``00_why_attention``.
     """
     if not isinstance(word, str):
         raise TypeError(f"word must be a string, got {type(word).__name__}")
@@ -43,12 +40,10 @@ def translation(letters: torch.Tensor) -> torch.Tensor:
     """Return the right translation of words (B, T): the same letters, backwards.
 
     Raises:
-        TypeError, ValueError: ``letters`` are no numbers from 0 to 25 of shape (B, T).
+        TypeError, ValueError: ``letters`` is not a tensor (B, T) of integers from 0 to 25.
 
     >>> translation(tokenize("cab"))
     tensor([[1, 0, 2]])
-
-    Taught in ``00_why_attention``.
     """
     check_letters(letters)
     return letters.flip(-1)
@@ -58,12 +53,10 @@ def random_words(count: int, length: int, seed: int | torch.Generator = 0) -> to
     """Draw words of random letters, (count, length); ``seed`` may be a running generator.
 
     Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, or ``seed`` below 0.
+        TypeError, ValueError: a size is not an integer of at least 1, or ``seed`` is below 0.
 
     >>> random_words(200, 7).shape
     torch.Size([200, 7])
-
-    Taught in ``00_why_attention``.
     """
     count, length = check_sizes(count=count, length=length)
     if not isinstance(seed, torch.Generator):

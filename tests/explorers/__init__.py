@@ -11,9 +11,9 @@ def find(kind: type, panels: list) -> Any:
     return found
 
 
-def run(code: str) -> dict[str, Any]:
-    """Run what the Python button shows, and return what it has defined."""
+def run(lines: list[str]) -> dict[str, Any]:
+    """Run the lines that the Python button shows, and return what they have defined."""
     space: dict[str, Any] = {}
     with torch.random.fork_rng(devices=[]):
-        exec(code, space)
+        exec("\n".join(lines), space)
     return space

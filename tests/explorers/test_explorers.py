@@ -59,7 +59,7 @@ def check_code(topic: str, settings: dict) -> None:
     except ValueError:  # a sentence is shown in place of numbers
         return
     state = state if isinstance(state, dict) else vars(state)
-    space = run(explorer(topic).code(settings))
+    space = run(explorer(topic).lines(settings))
     names = [name for name in state if name in space]
     assert names, f"the code of {topic} defines none of {list(state)}"
     for name in names:
@@ -115,7 +115,7 @@ def test_the_code_agrees_at_both_ends_of_every_control(topic):
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_nothing_is_left_behind(topic):
-    """However often it is drawn anew: fewer than one more living object for each time."""
+    """However often it is drawn anew, the number of living objects stays what it was."""
     subject, choose = explorer(topic), random.Random(0)
     moved = [control for control in subject.spec if isinstance(control, Slider | Steps)]
 
@@ -126,9 +126,9 @@ def test_nothing_is_left_behind(topic):
         gc.collect()
         return len(gc.get_objects()), len(widget_registry._instances)
 
-    before = living_after(30)  # caches fill up
-    after = living_after(30)
-    assert after[0] - before[0] < 30
+    before = living_after(60)  # caches fill up
+    after = living_after(20)
+    assert after[0] - before[0] < 3
     assert after[1] == before[1]
 
 

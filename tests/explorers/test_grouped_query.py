@@ -8,13 +8,13 @@ from chapter3_helpers.explorers.grouped_query import (
     CONTROLS,
     GENERATED,
     KV_HEADS,
-    grouped_query_code,
     grouped_query_panels,
     grouped_query_state,
 )
 from chapter3_helpers.explorers.panels import Note
 from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.sentence import embed_text
+from tests.explorers import find
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
 
@@ -66,22 +66,12 @@ def test_curves_pass_through_the_present_numbers():
 @pytest.mark.parametrize("kv_heads", KV_HEADS)
 def test_the_note_is_true(kv_heads):
     settings = {**DEFAULTS, "num_kv_heads": kv_heads}
-    (note,) = [p.text for p in grouped_query_panels(settings) if isinstance(p, Note)]
+    note = find(Note, grouped_query_panels(settings)).text
     whole = grouped_query_state({**DEFAULTS, "num_kv_heads": 8})["cache_bytes"]
     share = whole // grouped_query_state(settings)["cache_bytes"]
     told = "of its own" if kv_heads == 8 else f"a cache of 1/{share} of the size"
     assert told in note
     assert "1,050 times" in note
-
-
-def test_the_code_gives_the_numbers():
-    settings = {**DEFAULTS, "num_kv_heads": 4, "generated": 50, "text": "我想吃酸菜鱼"}
-    space, state = {}, grouped_query_state(settings)
-    with torch.random.fork_rng(devices=[]):
-        exec(grouped_query_code(settings), space)
-    torch.testing.assert_close(space["weights"], state["weights"])
-    for name in ("tokens", "cache_bytes", "with_cache", "without_cache"):
-        assert space[name] == state[name]
 
 
 def test_too_many_words_are_a_sentence():

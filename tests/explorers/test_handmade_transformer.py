@@ -5,20 +5,19 @@ import pytest
 
 from chapter3_helpers.explorers.handmade_transformer import (
     CONTROLS,
-    handmade_transformer_code,
     handmade_transformer_explorer,
     handmade_transformer_panels,
     handmade_transformer_state,
 )
 from chapter3_helpers.explorers.panels import Matrix, Note
 from chapter3_helpers.handmade_transformer import MODEL, accuracy, complete, forward
+from tests.explorers import find
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
 
 
 def note(settings):
-    (found,) = [p for p in handmade_transformer_panels(settings) if isinstance(p, Note)]
-    return found.text
+    return find(Note, handmade_transformer_panels(settings)).text
 
 
 def test_the_defaults_are_the_change_of_the_notebook():
@@ -59,14 +58,6 @@ def test_a_change_that_the_count_misses_is_told_apart_from_one_without_effect():
     assert state["completion"] != state["completion_before"]
     assert "27 of 27 are right, and yet this prompt goes on differently" in note(unseen)
     assert "goes on as before" in note({**unseen, "prompt": "aabaa"})
-
-
-def test_the_code_gives_the_numbers():
-    for settings in (DEFAULTS, {**DEFAULTS, "name": "c_proj_bias", "column": 6, "prompt": "ba"}):
-        space, state = {}, handmade_transformer_state(settings)
-        exec(handmade_transformer_code(settings), space)
-        for name in ("weights", "logits", "completion", "right"):
-            assert np.array_equal(space[name], state[name])
 
 
 @pytest.mark.parametrize(

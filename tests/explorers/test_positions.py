@@ -17,21 +17,14 @@ from chapter3_helpers.explorers.positions import (
     positions_panels,
     positions_state,
 )
+from tests.explorers import find, run
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
 SCHEMES = (NONE, LEARNED, LINEAR, ALIBI, ROTARY)
 
 
 def note(settings):
-    (found,) = [panel for panel in positions_panels(settings) if isinstance(panel, Note)]
-    return found.text
-
-
-def run(settings):
-    space = {}
-    with torch.random.fork_rng(devices=[]):
-        exec(positions_code(settings), space)
-    return space["weights"]
+    return find(Note, positions_panels(settings)).text
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -39,9 +32,9 @@ def run(settings):
 def test_the_code_gives_the_weights_wherever_the_sentence_stands(scheme, causal):
     settings = {**DEFAULTS, "scheme": scheme, "causal": causal, "start": 7, "head": 3, "seed": 5}
     state = positions_state(settings)
-    torch.testing.assert_close(run(settings), state["weights"], rtol=1e-4, atol=1e-6)
+    weights = run(positions_code(settings))["weights"]
+    torch.testing.assert_close(weights, state["weights"], rtol=1e-4, atol=1e-6)
     torch.testing.assert_close(state["weights"].sum(dim=-1), torch.ones(6))
-    assert len(positions_code(settings).split("\n")) <= 13
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -49,7 +42,7 @@ def test_the_swap_is_the_other_sentence(scheme):
     """The row after the swap is that of the sentence typed the other way, back in its order."""
     state = positions_state({**DEFAULTS, "scheme": scheme})
     other = {**DEFAULTS, "scheme": scheme, "text": "the bread cooked the oven so"}
-    expected = run(other)[-1][[0, 4, 2, 3, 1, 5]]
+    expected = run(positions_code(other))["weights"][-1][[0, 4, 2, 3, 1, 5]]
     torch.testing.assert_close(state["after"], expected, rtol=1e-4, atol=1e-6)
     same = torch.allclose(state["after"], state["before"], atol=1e-5)
     assert same == (scheme == NONE)
@@ -87,7 +80,7 @@ def test_the_curve_goes_through_the_scores_of_the_sentence(scheme):
 def test_alibi_shows_every_head_and_the_others_one():
     settings = {**DEFAULTS, "scheme": ALIBI, "num_heads": 5, "head": 4}
     panels = positions_panels(settings)
-    (heads,) = [panel for panel in panels if isinstance(panel, Heads)]
+    heads = find(Heads, panels)
     assert heads.values.shape == (5, 6, 6)
     large = next(panel for panel in panels if isinstance(panel, Matrix))
     assert torch.equal(large.values, heads.values[4])
@@ -96,7 +89,7 @@ def test_alibi_shows_every_head_and_the_others_one():
 
 def test_a_curve_for_each_place_and_none_for_the_future():
     settings = {**DEFAULTS, "start": 3, "causal": True}
-    (curves,) = [panel for panel in positions_panels(settings) if isinstance(panel, Curves)]
+    curves = find(Curves, positions_panels(settings))
     assert list(curves.lines) == ["from 0 on", "from 3 on"]
     assert torch.isinf(curves.lines["from 0 on"][13:]).all()
     assert torch.isfinite(curves.lines["from 0 on"][:13]).all()

@@ -9,19 +9,18 @@ from chapter3_helpers.explorers.recurrent import (
     BOTH,
     CONTROLS,
     FORWARDS,
-    recurrent_code,
     recurrent_panels,
     recurrent_state,
 )
 from chapter3_helpers.recurrent import EncoderDecoder
 from chapter3_helpers.training.toy_language import tokenize
+from tests.explorers import find
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
 
 
 def note(settings):
-    (found,) = [panel for panel in recurrent_panels(settings) if isinstance(panel, Note)]
-    return found.text
+    return find(Note, recurrent_panels(settings)).text
 
 
 def test_one_letter_changed_by_hand():
@@ -66,18 +65,6 @@ def test_keeping_holds_every_letter_and_hardly_writes_one():
     state, kept = recurrent_state(DEFAULTS), recurrent_state({**DEFAULTS, "keep": 6.0})
     assert kept["share"].min() > 0.5 > state["share"].min()
     assert kept["moved"].diagonal().mean() < 0.05 * state["moved"].diagonal().mean()
-
-
-@pytest.mark.parametrize("direction", [FORWARDS, BACKWARDS, BOTH])
-@pytest.mark.parametrize("keep", [0.0, 2.5])
-def test_the_code_gives_the_numbers(direction, keep):
-    settings = {**DEFAULTS, "direction": direction, "keep": keep, "d": 6, "word": "Queue"}
-    settings["read"] = 5
-    space, state = {}, recurrent_state(settings)
-    with torch.random.fork_rng(devices=[]):
-        exec(recurrent_code(settings), space)
-    torch.testing.assert_close(space["share"], state["share"])
-    torch.testing.assert_close(space["moved"], state["moved"])
 
 
 def test_the_note_names_the_letter_of_which_least_is_left():

@@ -9,20 +9,19 @@ from chapter3_helpers.explorers.panels import Note
 from chapter3_helpers.explorers.tensor_parallel import (
     CONTROLS,
     Devices,
-    tensor_parallel_code,
     tensor_parallel_explorer,
     tensor_parallel_panels,
     tensor_parallel_state,
 )
 from chapter3_helpers.fused_multihead import count_parameters
 from chapter3_helpers.grouped_query import GroupedQueryAttention
+from tests.explorers import find
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
 
 
 def note(settings):
-    (found,) = [panel for panel in tensor_parallel_panels(settings) if isinstance(panel, Note)]
-    return found.text
+    return find(Note, tensor_parallel_panels(settings)).text
 
 
 def test_eight_devices_and_a_width_of_4096_by_hand():
@@ -83,12 +82,3 @@ def test_every_head_stands_once_in_the_box_of_its_device_under_its_kv_head():
         heads = [[int(head) for head in re.findall(r"<td[^>]*>(\d+)", group)] for group in groups]
         assert [head for group in heads for head in group] == list(state["heads"][device])
         assert [len(group) for group in heads] == [3, 3]
-
-
-@pytest.mark.parametrize("feed_forward", [False, True])
-def test_the_code_gives_the_numbers(feed_forward):
-    settings = {**DEFAULTS, "num_heads": 24, "num_kv_heads": 6, "num_processes": 3}
-    settings |= {"head_dim": 96, "num_layers": 7, "feed_forward": feed_forward}
-    space, state = {}, tensor_parallel_state(settings)
-    exec(tensor_parallel_code(settings), space)
-    assert {name: space[name] for name in state} == state

@@ -17,6 +17,7 @@ from chapter3_helpers.explorers.transformer_block import (
     transformer_block_state,
 )
 from chapter3_helpers.transformer_block import MinimalLanguageModel
+from tests.explorers import run
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
 SWITCHES = ("attention", "mask", "positions", "relu")
@@ -25,13 +26,6 @@ ALL = [dict(zip(SWITCHES, on, strict=True)) for on in product([True, False], rep
 
 def note(settings):
     return transformer_block_panels(settings)[0].text
-
-
-def run(settings):
-    space = {}
-    with torch.random.fork_rng(devices=[]):
-        exec(transformer_block_code(settings), space)
-    return space["logits"]
 
 
 @pytest.mark.parametrize("seed", [123, 7])
@@ -63,7 +57,7 @@ def test_each_verdict_depends_on_its_ingredients_alone(switches, seed):
 def test_the_code_gives_the_logits(switches):
     settings = {**DEFAULTS, **switches, "seed": 5, "text": "one two one three"}
     state = transformer_block_state({**settings, "first": 0, "second": 1})
-    assert torch.equal(run(settings), state["logits"])
+    assert torch.equal(run(transformer_block_code(settings))["logits"], state["logits"])
     at_one = int((SCALES - 1).abs().argmin())
     torch.testing.assert_close(state["lines"][at_one], state["logits"][-1])
 
@@ -111,5 +105,3 @@ def test_the_widget_starts_where_it_is_told():
     assert "can read its own answer" in explorer.view.value
     kinds = [type(panel) for panel in transformer_block_panels(DEFAULTS)]
     assert kinds[1:] == [Matrix, Heads, Curves, Facts]
-    with pytest.raises(ValueError, match="settings must be among"):
-        transformer_block_explorer(temperature=1)

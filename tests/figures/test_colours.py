@@ -5,7 +5,13 @@ import re
 import numpy as np
 import pytest
 
-from chapter3_helpers._figures.colours import SIGNED_COLOURS, WEIGHT_COLOURS, ink, shade
+from chapter3_helpers._figures.colours import (
+    CELL_BORDER,
+    SIGNED_COLOURS,
+    WEIGHT_COLOURS,
+    ink,
+    shade,
+)
 from chapter3_helpers.explorers.style import LEVELS, STYLE
 
 RULES = re.findall(r"td\.([ws])(\d+)\{background:(#\w{6});color:(#\w{6})\}", STYLE)
@@ -47,3 +53,9 @@ def test_signed_numbers_are_white_at_zero_and_darker_on_either_side():
         found = [luminance(shade(0.5 + side * k / 100, SIGNED_COLOURS)) for k in range(51)]
         assert found[0] == pytest.approx(1)
         assert found == sorted(found, reverse=True)
+
+
+def test_every_cell_has_a_border_that_shows_on_a_light_and_on_a_dark_page():
+    assert min(contrast(CELL_BORDER, page) for page in ("#ffffff", "#111111")) > 2
+    for table, rule in (("c3m", "border:1px solid "), ("c3h", "box-shadow:inset 0 0 0 .5px ")):
+        assert re.search(rf"\.{table} td\{{[^}}]*{rule}{CELL_BORDER}", STYLE)

@@ -42,14 +42,11 @@ class TestObjective:
         losses = next_token_losses(make(), draw_ids(50, CONTEXT + 1))
         assert losses.mean().item() == pytest.approx(math.log(VOCAB), abs=0.1)
 
-    def test_too_few_tokens(self):
-        with pytest.raises(ValueError, match=r"ids must hold at least two tokens, got 1"):
-            next_token_losses(make(), torch.tensor([3]))
-
     @pytest.mark.parametrize(
         ("ids", "error", "message"),
         [
             ([3, 1], TypeError, r"ids must be a torch.Tensor, got list"),
+            (torch.tensor([3]), ValueError, "ids must hold at least two tokens, got 1"),
             (torch.tensor(3), ValueError, r"shape \(T \+ 1,\) or \(B, T \+ 1\), got \(\)"),
             (torch.zeros(1, 2, 3).long(), ValueError, r"\(B, T \+ 1\), got \(1, 2, 3\)"),
             (torch.tensor([3, -100]), ValueError, r"ids must be in \[0, 13\), got -100 to 3"),
@@ -88,12 +85,18 @@ class TestTraining:
         assert first == again
         assert first != train(self.small(), text, steps=3, seed=1, progress=False)
 
-    @pytest.mark.parametrize("steps", [1, 2, 10])
-    def test_a_few_steps_change_the_model_too(self, steps):
-        text, before, after = torch.randint(5, (100,)), self.small(), self.small()
-        assert len(train(after, text, steps=steps, progress=False)) == steps
+    def test_pieces_start_anywhere_and_are_as_long_as_the_context(self):
+        model, seen = MinimalLanguageModel(6, 8, 4, 2), []
+        model.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+        train(model, torch.arange(6), steps=3, progress=False)
+        assert [tuple(piece.shape) for piece in seen] == [(32, 4)] * 3
+        assert torch.cat(seen).unique(dim=0).tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
+
+    def test_a_single_step_changes_the_model(self):
+        before, after = self.small(), self.small()
+        train(after, torch.randint(5, (100,)), steps=1, progress=False)
         change = (after.output.weight - before.output.weight).abs().max()
-        assert 0.002 < change < 0.1  # Adam moves a weight by about the learning rate, 0.01
+        assert 0.009 < change < 0.011  # Adam's first step is as long as the learning rate
 
     def test_the_text_goes_where_the_model_is(self):
         class Elsewhere(nn.Module):
@@ -109,27 +112,16 @@ class TestTraining:
         with pytest.raises(LookupError, match="ids on meta"):
             train(Elsewhere(), torch.zeros(100).long(), steps=1, progress=False)
 
-    def test_leaves_the_number_of_threads_as_it_was(self):
-        before = torch.get_num_threads()
-        torch.set_num_threads(2)
-        try:
-            train(self.small(), torch.randint(5, (100,)), steps=1, progress=False)
-            assert torch.get_num_threads() == 2
-        finally:
-            torch.set_num_threads(before)
-
-    def test_the_bar_ends_the_same_whatever_the_loss(self, capsys):
+    def test_the_bar_says_what_is_learned(self, capsys):
         train(self.small(), torch.randint(5, (100,)), steps=3)
-        last = capsys.readouterr().out.split("\r")[-1]
-        assert last.startswith("next token: 100%")
-        assert last.endswith("3/3 batches, finished.\n")
+        assert capsys.readouterr().out.split("\r")[-1].startswith("next token: 100%")
         train(self.small(), torch.randint(5, (100,)), steps=3, progress=False)
         assert capsys.readouterr().out == ""
 
     @pytest.mark.parametrize(
         ("arguments", "error", "message"),
         [
-            ({"model": 3}, TypeError, r"model must be a module with a context_length, got int"),
+            ({"model": 3}, TypeError, r"model must be a torch\.nn\.Module, got int"),
             ({"model": nn.Linear(2, 2)}, TypeError, r"with a context_length, got Linear"),
             ({"ids": torch.ones(2, 9).long()}, ValueError, r"ids must have shape \(N,\)"),
             ({"ids": [1, 2]}, TypeError, r"ids must be a torch.Tensor, got list"),

@@ -108,7 +108,7 @@ def build(enabled):
         "one slider",
         [Slider("a", "a", 1, "This one may move or not", enabled, low=0, high=9)],
         lambda settings: [Note(str(settings["a"]))],
-        lambda settings: f"a = {settings['a']}",
+        lambda settings: [f"a = {settings['a']}"],
     )
 """
 

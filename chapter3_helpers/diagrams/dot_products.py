@@ -1,0 +1,125 @@
+"""One query: its shadow on a key, its score with every key, and what it takes from each.
+
+Used by ``01_dot_products`` and ``02_softmax``.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from chapter3_helpers._figures.arrays import check_labels, to_array
+from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, Plane
+
+
+def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
+    """Draw the shadow that each of some vectors casts on the line of another.
+
+    Args:
+        a: (n, 2), one vector for each panel.
+        b: (2,), the vector on whose line the shadows fall.
+        dots: (n,), their dot products.
+        titles: one for each panel.
+
+    Raises:
+        TypeError, ValueError: something does not fit the vectors.
+
+    >>> print(shadow_diagram([[0.0, 1.0]], [1.0, 0.0], dots=[0.0], titles=["90°"]))
+    Diagram: The shadow of a on b.
+    90°:
+    a: (0.0000, 1.0000)
+    b: (1.0000, 0.0000)
+    shadow of a on the line of b: length 0.0000
+    """
+    a, b, dots = to_array(a), to_array(b), to_array(dots)
+    if a.ndim != 2 or a.shape[1:] != b.shape or dots.shape != a.shape[:1]:
+        raise ValueError(
+            f"a, b and dots must have shapes (n, 2), (2,) and (n,), "
+            f"got {a.shape}, {b.shape} and {dots.shape}"
+        )
+    check_labels(len(a), titles=titles)
+    planes = [
+        Plane(
+            name=title,
+            at=(panel, 0),
+            shape=f"a · b = {round(float(dot), 2) + 0:.2f}",
+            vectors=np.stack([vector, b]),
+            labels=["", "a, b"] if np.allclose(vector, b) else ["a", "b"],
+            kinds=["query", "key"],
+            shadow=(0, 1),
+            reach=1.7 * max(np.linalg.norm(each) for each in (*a, b)),
+            size=94,
+        )
+        for panel, (title, vector, dot) in enumerate(zip(titles, a, dots, strict=True))
+    ]
+    return Diagram("The shadow of a on b", blocks=planes)
+
+
+def one_query_diagram(
+    x: Any,
+    query: int,
+    scores: Any,
+    weights: Any = None,
+    context: Any = None,
+    *,
+    tokens: Sequence[str],
+) -> Diagram:
+    """Draw what one token does: it is compared with all, and takes a share of each.
+
+    Args:
+        x: the tokens (T, d), which are queries, keys and values at once.
+        query: which of them asks.
+        scores: (T,), its dot product with each.
+        weights: (T,), the scores after softmax, to go on to the mixture.
+        context: (d,), the mixture.
+        tokens: their names.
+
+    Raises:
+        TypeError, ValueError: shapes do not fit, or one of ``weights`` and ``context`` is missing.
+
+    >>> import numpy as np
+    >>> x = np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> print(one_query_diagram(x, 0, x @ x[0], tokens=["a", "b"]).description[:91])
+    Diagram: The query a against every key.
+    x (2, 2) and query a (2,) -> · query -> scores (2,)
+    """
+    x, scores = to_array(x), to_array(scores)
+    if (weights is None) != (context is None):
+        raise ValueError("weights and context must be given together, got one of them")
+    if x.ndim != 2 or scores.shape != x.shape[:1]:
+        raise ValueError(
+            f"x and scores must have shapes (T, d) and (T,), got {x.shape} and {scores.shape}"
+        )
+    check_labels(len(x), tokens=tokens)
+    if not 0 <= query < len(x):
+        raise ValueError(f"query must be from 0 to {len(x) - 1}, got {query!r}")
+    column = {"shape": f"({len(x)},)", "numbers": True}
+    asks = f"query {tokens[query]}"
+    limit = np.abs(x).max()
+    blocks = [
+        Block(name=asks, values=x[query], kind="query", numbers=True, limit=limit),
+        Block(name="x", at=(0, 1), values=x, kind="key", rows=tokens, numbers=True, limit=limit),
+        Block(name="scores", at=(1, 1), values=scores[:, None], **column),
+    ]
+    arrows = [Arrow(("x", asks), "scores", "· query")]
+    title = f"The query {tokens[query]} against every key"
+    if weights is not None:
+        weights, context = to_array(weights), to_array(context)
+        if weights.shape != scores.shape or context.shape != x.shape[1:]:
+            raise ValueError(
+                f"weights and context must have shapes {scores.shape} and {x.shape[1:]}, "
+                f"got {weights.shape} and {context.shape}"
+            )
+        shares = weights[:, None] * x
+        blocks += [
+            Block(name="weights", at=(2, 1), values=weights[:, None], kind="weights", **column),
+            Block(name="shares", at=(3, 1), values=shares, kind="value", numbers=True, limit=limit),
+            Block(name="context", at=(3, 2), values=context, numbers=True, limit=limit),
+        ]
+        arrows += [
+            Arrow("scores", "weights", "softmax"),
+            Arrow("weights", "shares", "· x"),
+            Arrow("shares", "context", "sum of the rows"),
+        ]
+        title = f"The query {tokens[query]}: scores, weights, mixture"
+    return Diagram(title, blocks, arrows)

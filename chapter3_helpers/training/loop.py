@@ -1,0 +1,79 @@
+"""The training loop of the series: a step per batch, a rate that rises and falls, a bar.
+
+Seen at work in ``00_why_attention`` and ``09_transformer_block``.
+"""
+
+import contextlib
+import math
+import sys
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import nn
+from tqdm import tqdm
+
+# No time and no rate: the line that is left at the end is the same in every run.
+BAR = "{desc}: {percentage:3.0f}%|{bar:30}| {n_fmt}/{total_fmt} batches{postfix}"
+
+
+def minimise(
+    model: nn.Module,
+    draw_loss: Callable[[], torch.Tensor],
+    batches: int,
+    learning_rate: float,
+    max_norm: float = math.inf,
+    title: str = "",
+) -> list[float]:
+    """Train a model in place with Adam, and return the loss of every batch.
+
+    Args:
+        model: whose parameters are to change.
+        draw_loss: draws the next batch and returns the model's loss on it, one number.
+        batches: how many steps there are.
+        learning_rate: the largest; it is reached after a tenth of the batches, and then falls
+            to zero.
+        max_norm: gradients that are longer, all taken together, are shortened to this.
+        title: what stands before the progress bar; there is no bar without a title.
+
+    >>> layer, x = nn.Linear(3, 1), torch.eye(3)
+    >>> losses = minimise(layer, lambda: layer(x).square().mean(), batches=50, learning_rate=0.1)
+    >>> losses[-1] < 0.01 * losses[0]
+    True
+    """
+    optimizer = torch.optim.Adam(model.parameters(), learning_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1, 10 * (step + 1) / batches) * (1 - step / batches)
+    )
+    losses: list[float] = []
+    look = {"file": sys.stdout, "bar_format": BAR, "ncols": 100, "disable": not title}
+    with one_thread(), tqdm(desc=title, total=batches, **look) as bar:
+        for _ in range(batches):
+            loss = draw_loss()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+            optimizer.step()
+            schedule.step()
+            losses.append(loss.item())
+            bar.set_postfix_str(f"loss {losses[-1]:4.2f}", refresh=False)
+            bar.update()
+        bar.set_postfix_str("finished.", refresh=False)  # as long as the loss that it covers
+    return losses
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep torch to one thread: with tensors this small, several mostly wait for one another."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Return where a model's parameters are; refuse what is not a model."""
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
+    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))

@@ -1,0 +1,62 @@
+"""One query: shadows, scores and mixture, in any size."""
+
+import numpy as np
+import pytest
+
+from chapter3_helpers.diagrams import one_query_diagram, shadow_diagram
+from tests.diagrams import check_drawing
+
+
+def arrays(tokens, d):
+    x = np.random.default_rng(0).random((tokens, d))
+    scores = x @ x[tokens - 1]
+    weights = np.exp(scores) / np.exp(scores).sum()
+    return x, scores, weights, weights @ x
+
+
+@pytest.mark.parametrize(("tokens", "d"), [(1, 1), (3, 2), (6, 3), (9, 3)])
+def test_one_query_is_legible(tokens, d):
+    x, scores, weights, context = arrays(tokens, d)
+    labels = ["starts"] * tokens
+    check_drawing(one_query_diagram(x, tokens - 1, scores, tokens=labels))
+    check_drawing(one_query_diagram(x, tokens - 1, scores, weights, context, tokens=labels))
+
+
+def test_the_shares_are_the_rows_times_their_weights_and_add_up_to_the_context():
+    x, scores, weights, context = arrays(5, 3)
+    diagram = one_query_diagram(x, 4, scores, weights, context, tokens=list("abcde"))
+    shares = diagram["shares"].values
+    np.testing.assert_allclose(shares[1], weights[1] * x[1])
+    np.testing.assert_allclose(shares.sum(axis=0), diagram["context"].values[0])
+    assert (diagram["query e"].values == x[4]).all()
+
+
+@pytest.mark.parametrize("angle", [0, 60, 90, 180])
+def test_shadows_are_legible_and_as_long_as_the_dot_product(angle):
+    turn = np.deg2rad(angle)
+    a = np.array([[np.cos(turn), np.sin(turn)]] * 5)
+    diagram = shadow_diagram(a, [1.0, 0.0], a[:, 0], [f"{panel}: {angle}" for panel in range(5)])
+    check_drawing(diagram)
+    assert f"length {np.cos(turn) + 0:.4f}" in str(diagram)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"query": 5}, "query must be from 0 to 4, got 5"),
+        ({"scores": np.ones(4)}, r"x and scores must have shapes \(T, d\) and \(T,\)"),
+        ({"weights": np.ones(5)}, "weights and context must be given together"),
+        ({"weights": np.ones(5), "context": np.ones(2)}, "weights and context must have shapes"),
+        ({"tokens": ["a"]}, "tokens must hold 5 labels"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change, message):
+    x, scores, _, _ = arrays(5, 3)
+    fitting = {"x": x, "query": 1, "scores": scores, "tokens": list("abcde")}
+    with pytest.raises(ValueError, match=message):
+        one_query_diagram(**fitting | change)
+
+
+def test_shadows_need_a_dot_product_each():
+    with pytest.raises(ValueError, match=r"a, b and dots must have shapes"):
+        shadow_diagram(np.ones((2, 2)), [1.0, 0.0], [1.0], ["one", "two"])
