@@ -53,6 +53,7 @@ file            what it holds
 ``map``         ``attention_map``: all of attention, at the top of every notebook
 ``attention``   ``attention_diagram``: from x to context, one head or several
 ``dot_products``  one query: its shadow on a key, its scores, its mixture
+``fused_multihead``  a projection cut into heads, and whose numbers each gets
 ``core``        what diagrams are made of, and how they are drawn
 ==============  ========================================================================
 """
@@ -60,6 +61,7 @@ file            what it holds
 from chapter3_helpers.diagrams.attention import attention_diagram
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram, Plane
 from chapter3_helpers.diagrams.dot_products import one_query_diagram, shadow_diagram
+from chapter3_helpers.diagrams.fused_multihead import split_diagram
 from chapter3_helpers.diagrams.map import attention_map
 
 __all__ = [
@@ -72,4 +74,5 @@ __all__ = [
     "attention_map",
     "one_query_diagram",
     "shadow_diagram",
+    "split_diagram",
 ]
