@@ -2,7 +2,8 @@
 
 A heatmap shows a result; a diagram shows the way to it. It is data: blocks that stand on a grid,
 arrows with what happens on them, brackets around what belongs together. On the last line of a cell
-it is a picture with its words; in an explorer the same data is drawn live.
+it is a picture with its words; in an explorer the same data is drawn live, by the panel ``Flow`` of
+``explorers.drawings``.
 
 >>> import numpy as np
 >>> x, W_query = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, 1.0]]), np.array([[2.0], [-1.0]])
@@ -47,15 +48,13 @@ How to write one for a topic:
   shadow, their angle, a clock; ``kind="owner"`` colours numbers by whose they are.
 - Test it by ``check_drawing`` of ``tests.diagrams``, with arrays of several sizes, and look at it.
 
-==============  ========================================================================
-file            what it holds
-==============  ========================================================================
-``map``         ``attention_map``: all of attention, at the top of every notebook
-``attention``   ``attention_diagram``: from x to context, one head or several
-``dot_products``  one query: its shadow on a key, its scores, its mixture
-``fused_multihead``  a projection cut into heads, and whose numbers each gets
-``core``        what diagrams are made of, and how they are drawn
-==============  ========================================================================
+What is here:
+
+    map                 all of attention, at the top of every notebook
+    attention           from x to context, one head or several
+    dot_products        one query: its shadow on a key, its scores, its mixture
+    fused_multihead     a projection cut into heads, and whose numbers each gets
+    core/               what diagrams are made of, and how they are drawn
 """
 
 from chapter3_helpers.diagrams.attention import attention_diagram
