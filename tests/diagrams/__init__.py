@@ -33,13 +33,11 @@ def check_overlaps(diagram: Diagram) -> None:
         assert not overlap(a, b), f"{first!r} and {second!r} overlap"
     for a, b in combinations(cells, 2):
         assert not overlap(a, b), "cells overlap"
-    for (x0, y0), (x1, y1) in arrows:
-        if x0 == x1 or y0 == y1:
-            line = (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
-            for box, text in texts:
-                assert not overlap(line, box), f"an arrow crosses {text!r}"
-            for box in cells:
-                assert not overlap(line, box), "an arrow crosses cells"
+    for line in arrows:
+        for box, text in texts:
+            assert not crosses(line, box), f"an arrow crosses {text!r}"
+        for box in cells:
+            assert not crosses(line, box), "an arrow crosses cells"
     for box, text in texts:
         assert box[0] >= 0, f"{text!r} is cut off"
         assert box[2] <= scene.width + 1, f"{text!r} is cut off"
@@ -53,3 +51,16 @@ def text_box(text: Text) -> tuple[float, float, float, float]:
 
 def overlap(a: tuple, b: tuple) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def crosses(line: tuple, box: tuple) -> bool:
+    """Whether a straight line between two points passes through the inside of a box."""
+    (x, y), (x1, y1) = line
+    first, last = 0.0, 1.0  # the part of the line that is within the box
+    for start, step, low, high in ((x, x1 - x, box[0], box[2]), (y, y1 - y, box[1], box[3])):
+        if step:
+            a, b = sorted(((low - start) / step, (high - start) / step))
+            first, last = max(first, a), min(last, b)
+        elif not low < start < high:
+            return False
+    return first < last

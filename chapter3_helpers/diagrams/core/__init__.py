@@ -3,7 +3,8 @@
 ============  ======================================================================
 file          what it holds
 ============  ======================================================================
-``blocks``    ``Block``, ``Plane``, ``Arrow``, ``Bracket``: what a diagram is made of
+``blocks``    ``Block`` and ``Plane``: what stands in a diagram
+``arrows``    ``Arrow`` and ``Bracket``: what joins it
 ``diagram``   ``Diagram``: what fits together, and the forms in which it is shown
 ``words``     its description
 ``routes``    which way an arrow takes through the grid
@@ -15,7 +16,8 @@ file          what it holds
 ============  ======================================================================
 """
 
-from chapter3_helpers.diagrams.core.blocks import Arrow, Block, Bracket, Plane
+from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
+from chapter3_helpers.diagrams.core.blocks import Block, Plane
 from chapter3_helpers.diagrams.core.diagram import Diagram
 
 __all__ = ["Arrow", "Block", "Bracket", "Diagram", "Plane"]

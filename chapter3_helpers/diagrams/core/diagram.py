@@ -6,7 +6,8 @@ from typing import Any
 
 from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.diagrams.core import live
-from chapter3_helpers.diagrams.core.blocks import Arrow, Block, Bracket, Plane
+from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
+from chapter3_helpers.diagrams.core.blocks import Block, Plane
 from chapter3_helpers.diagrams.core.routes import Route, find_route
 from chapter3_helpers.diagrams.core.words import describe
 

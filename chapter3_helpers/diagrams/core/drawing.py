@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from chapter3_helpers.diagrams.core.blocks import Arrow, Bracket
+from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
 from chapter3_helpers.diagrams.core.layout import (
     LABEL,
     MARGIN,

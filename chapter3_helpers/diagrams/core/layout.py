@@ -12,7 +12,7 @@ from functools import cached_property
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from chapter3_helpers.diagrams.core.blocks import Arrow, Bracket
+from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
 from chapter3_helpers.diagrams.core.painting import NAME_SIZE, measure
 from chapter3_helpers.diagrams.core.routes import Route
 from chapter3_helpers.diagrams.core.scene import text_width

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from chapter3_helpers.diagrams.core.blocks import Block, Bracket, Plane
+from chapter3_helpers.diagrams.core.arrows import Bracket
+from chapter3_helpers.diagrams.core.blocks import Block, Plane
 from chapter3_helpers.diagrams.core.shades import written
 
 if TYPE_CHECKING:
