@@ -54,6 +54,7 @@ What is here:
     attention           from x to context, one head or several
     dot_products        one query: its shadow on a key, its scores, its mixture
     fused_multihead     a projection cut into heads, and whose numbers each gets
+    positions           a pair turned, query and key turned together, clocks that count
     core/               what diagrams are made of, and how they are drawn
 """
 
@@ -62,6 +63,7 @@ from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram, Plane
 from chapter3_helpers.diagrams.dot_products import one_query_diagram, shadow_diagram
 from chapter3_helpers.diagrams.fused_multihead import split_diagram
 from chapter3_helpers.diagrams.map import attention_map
+from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, turned_diagram
 
 __all__ = [
     "Arrow",
@@ -71,7 +73,10 @@ __all__ = [
     "Plane",
     "attention_diagram",
     "attention_map",
+    "clocks_diagram",
     "one_query_diagram",
+    "rotary_diagram",
     "shadow_diagram",
     "split_diagram",
+    "turned_diagram",
 ]
