@@ -7,12 +7,11 @@ import torch
 
 from chapter3_helpers.explorers.controls import Settings, Steps, Words
 from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import divisors, read_tokens, seeded
+from chapter3_helpers.explorers.inputs import divisors, read_sentence, seeded
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
 from chapter3_helpers.masking import causal_mask
-from chapter3_helpers.sentence import embed_text
 
 D_MODEL, HEADS, HEAD_DIM, PROMPT = 512, 8, 64, 50
 KV_HEADS = tuple(divisors(HEADS))
@@ -77,8 +76,7 @@ def grouped_query_state(settings: Settings) -> dict[str, Any]:
         ValueError: the sentence is empty or too long to be drawn.
     """
     kv_heads, num_tokens = settings["num_kv_heads"], PROMPT + settings["generated"]
-    read_tokens(settings["text"])
-    tokens, x = embed_text(settings["text"], d_in=D_MODEL)
+    tokens, x = read_sentence(settings["text"], d_in=D_MODEL)
     x = 8 * (x - 0.5)  # spread wide, as in the notebook, so that untrained heads differ
     return {
         "tokens": tokens,
