@@ -55,8 +55,12 @@ class LearnedPositions(nn.Module):
             raise ValueError(
                 f"x must hold at most max_length={self.max_length} tokens, got {num_tokens}"
             )
-        check_dtype(x, self.weight)
+        check_dtype(x, self)
         return x + self.weight[:num_tokens]
+
+    def extra_repr(self) -> str:
+        """Say the sizes that the module was made with."""
+        return f"max_length={self.max_length}, d={self.d}"
 
 
 def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
@@ -185,7 +189,7 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
     (theta,) = check_positive(theta=theta)
     pairs = torch.arange(head_dim // 2, dtype=torch.float64)
     speeds = theta ** (-2 * pairs / head_dim)  # (D/2,), in radians per position
-    angles = torch.arange(max_length, dtype=torch.float64)[:, None] * speeds  # (max_length, D/2)
+    angles = torch.arange(max_length)[:, None] * speeds  # (max_length, D/2)
     precision = torch.promote_types(torch.get_default_dtype(), torch.complex64)
     return torch.polar(torch.ones_like(angles), angles).to(precision)
 
@@ -224,7 +228,7 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
     _check_rotary(x, frequencies)
     numbers = x.to(torch.promote_types(x.dtype, torch.float32))
     pairs = torch.complex(numbers[..., 0::2], numbers[..., 1::2])  # (..., T, D/2)
-    turned = pairs * frequencies[: x.shape[-2]].to(pairs.dtype)
+    turned = pairs * frequencies[: x.shape[-2]]
     return torch.view_as_real(turned).flatten(start_dim=-2).to(x.dtype)  # (..., T, D)
 
 

@@ -106,7 +106,7 @@ class FeedForward(nn.Module):
         check_tensor("x", x, form="(..., T, d)")
         if x.shape[-1] != self.d:
             raise ValueError(f"the last dimension of x must be d={self.d}, got {x.shape[-1]}")
-        check_dtype(x, self.up.weight)
+        check_dtype(x, self)
         return self.down(torch.relu(self.up(x)))
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -122,6 +123,12 @@ class TestFeedForward:
         assert same.tolist() == [True, True, False, True, True]
         order = torch.tensor([3, 0, 4, 1, 2])
         assert torch.allclose(layer(x[order]), layer(x)[order], atol=1e-6)
+
+    def test_layers_can_be_replaced(self):
+        layer, x = FeedForward(7), torch.randn(T, 7)
+        expected = layer(x)
+        layer.up, layer.down = nn.Sequential(layer.up), nn.Sequential(layer.down)
+        assert torch.equal(layer(x), expected)
 
     def test_hidden_is_four_times_d_unless_said_otherwise(self):
         assert FeedForward(7).up.weight.shape == (28, 7)

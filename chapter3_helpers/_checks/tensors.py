@@ -38,7 +38,7 @@ def check_input(x: torch.Tensor, module: nn.Module) -> None:
 
     Expected is a floating-point tensor of shape (T, d_in) or (B, T, d_in), with T at most
     ``module.context_length`` unless that is None, and of the dtype and on the device of the
-    module's weights. A projection that has replaced another may have several, or none.
+    module's weights.
     """
     check_tensor("x", x, dims=(2, 3), form="(T, d_in) or (B, T, d_in)")
     d_in, context_length = module.d_in, module.context_length
@@ -48,19 +48,19 @@ def check_input(x: torch.Tensor, module: nn.Module) -> None:
         raise ValueError(
             f"x must hold at most context_length={context_length} tokens, got {x.shape[-2]}"
         )
-    weights = [weight for weight in module.parameters() if weight.is_floating_point()]
-    if weights and all((x.dtype, x.device) != (w.dtype, w.device) for w in weights):
-        check_dtype(x, weights[0])
+    check_dtype(x, module)
 
 
-def check_dtype(x: torch.Tensor, weight: torch.Tensor) -> None:
-    """Refuse tokens of another dtype than the weights, or on another device.
+def check_dtype(x: torch.Tensor, module: nn.Module) -> None:
+    """Refuse tokens of another dtype than a module's weights, or on another device.
 
-    Autocast converts all dtypes but float64, so under it the others may differ.
+    Autocast converts all dtypes but float64, so under it the others may differ. A layer that has
+    replaced another may have weights of several dtypes, or none.
     """
-    if (x.dtype, x.device) == (weight.dtype, weight.device):
+    weights = [weight for weight in module.parameters() if weight.is_floating_point()]
+    if not weights or any((x.dtype, x.device) == (w.dtype, w.device) for w in weights):
         return
-    kind = x.device.type
+    weight, kind = weights[0], x.device.type
     converts = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
     converts = converts and torch.float64 not in (x.dtype, weight.dtype)
     if x.device != weight.device or not converts:

@@ -8,6 +8,11 @@ import torch
 
 from chapter3_helpers._checks import numbers
 from chapter3_helpers.dropout import dropout_mask
+from chapter3_helpers.fused_multihead import split_heads
+from chapter3_helpers.grouped_query import kv_cache_bytes, repeat_kv
+from chapter3_helpers.handmade_transformer import complete
+from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.performance import Sizes
 from chapter3_helpers.positions import (
     LearnedPositions,
     alibi_bias,
@@ -17,6 +22,7 @@ from chapter3_helpers.positions import (
 )
 from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
 from chapter3_helpers.sentence import embed_text, example_batch
+from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process
 from chapter3_helpers.training.toy_language import random_words
 from chapter3_helpers.transformer_block import FeedForward, MinimalLanguageModel
 
@@ -25,6 +31,8 @@ CALLS = [
     (embed_text, {"text": "one step", "d_in": 5, "seed": 7}),
     (dropout_mask, {"shape": (2, 3), "p": 0.5, "seed": 7, "generator": "native"}),
     (dropout_mask, {"shape": (20, 30), "p": 0.5, "seed": 7, "generator": "mkl"}),
+    (causal_mask, {"T": 5}),
+    (split_heads, {"x": torch.ones(5, 6), "num_heads": 3}),
     (LearnedPositions, {"max_length": 5, "d": 3}),
     (linear_bias, {"T": 5}),
     (alibi_slopes, {"num_heads": 6}),
@@ -38,6 +46,12 @@ CALLS = [
         MinimalLanguageModel,
         {"vocab_size": 7, "d": 100, "context_length": 5, "num_heads": 2},
     ),
+    (repeat_kv, {"x": torch.ones(2, 5, 3), "n": 3}),
+    (kv_cache_bytes, {"num_tokens": 50, "num_kv_heads": 8, "head_dim": 64, "num_layers": 12}),
+    (Sizes, {"batch": 8, "tokens": 100, "width": 48, "heads": 12}),
+    (heads_by_process, {"num_heads": 6, "num_processes": 2}),
+    (exchanged_bytes, {"num_tokens": 50, "width": 64, "num_processes": 8}),
+    (complete, {"prompt": "aab", "max_new_tokens": 4}),
 ]
 
 
@@ -76,6 +90,7 @@ def test_checks_return_pythons_numbers():
         assert repr(numbers.check_sizes(T=size, d=size)) == "(200, 200)"
         assert repr(numbers.check_number("theta", size)) == "200.0"
         assert repr(numbers.check_heads(size, size)) == "(200, 200)"
+        assert repr(numbers.check_divisible(d=size, n=size)) == "(200, 200)"
     assert repr(numbers.check_positive(a=np.float32(0.5), b=2)) == "(0.5, 2.0)"
     assert repr(numbers.check_dropout(np.float64(0.5))) == "0.5"
 
