@@ -55,6 +55,7 @@ What is here:
     dot_products        one query: its shadow on a key, its scores, its mixture
     fused_multihead     a projection cut into heads, and whose numbers each gets
     positions           a pair turned, query and key turned together, clocks that count
+    recurrent           encoder and decoder: through one state, or with a look back at all
     core/               what diagrams are made of, and how they are drawn
 """
 
@@ -64,6 +65,7 @@ from chapter3_helpers.diagrams.dot_products import one_query_diagram, shadow_dia
 from chapter3_helpers.diagrams.fused_multihead import split_diagram
 from chapter3_helpers.diagrams.map import attention_map
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, turned_diagram
+from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram
 
 __all__ = [
     "Arrow",
@@ -74,6 +76,7 @@ __all__ = [
     "attention_diagram",
     "attention_map",
     "clocks_diagram",
+    "encoder_decoder_diagram",
     "one_query_diagram",
     "rotary_diagram",
     "shadow_diagram",
