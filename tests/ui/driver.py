@@ -212,7 +212,7 @@ def _value(control: Control, parts: dict[str, Any], settings: dict[str, Any]) ->
     if isinstance(control, Pick):
         return _by_label(control.options, parts["choice"] or "")
     if isinstance(control, Steps):
-        return _by_label(control.options(settings), parts["readout"])
+        return _by_label(control.offered(settings), parts["readout"])
     return type(control.default)(parts["readout"].replace(",", ""))
 
 
