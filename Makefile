@@ -10,6 +10,7 @@ BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
 endif
+CONSTRAINTS := constraints.txt
 INSTALLED := $(VENV)/.installed
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
@@ -35,19 +36,22 @@ LAB_FLAGS += --allow-root
 endif
 LAB_ARGS ?=
 
-NBVAL := -p tests.regression.tolerance --nbval --nbval-current-env --nbval-cell-timeout=600
+NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=600
+TOLERANT := -p tests.regression.tolerance
+# A worker for each core, to which files go whole; beyond four the longest file takes longest.
+SIDE_BY_SIDE := -n logical --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup lab test test-python test-notebooks test-ui bench bench-ui regen lint format clean
+.PHONY: help setup lab test test-python test-notebooks test-ui check-torch bench bench-ui regen lint format clean
 
 help:  ## list the targets (this one is the default)
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
 
 setup: $(INSTALLED)  ## create .venv and install the package with pinned versions, if needed
 
-$(INSTALLED): constraints.txt pyproject.toml
+$(INSTALLED): $(CONSTRAINTS) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, and $(PYTHON) is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[test]'
+	$(BIN)/python -m pip install --disable-pip-version-check --constraint $(CONSTRAINTS) --editable '.[test]'
 	@touch $@
 
 lab: setup  ## open the series in JupyterLab, at the first notebook
@@ -55,16 +59,32 @@ lab: setup  ## open the series in JupyterLab, at the first notebook
 	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > "$(JUPYTER_CONFIG_DIR)/labconfig/default_setting_overrides.json"
 	jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/$(notdir $(firstword $(NOTEBOOKS))) $(LAB_ARGS)
 
-test: test-python test-notebooks test-ui  ## run all tests: unit, notebooks, and in a browser if there is one
+# One thread each: workers with more would wait for one another.
+test test-python test-notebooks check-torch: export OMP_NUM_THREADS ?= 1
+
+test: setup  ## run all tests: unit, notebooks, and in a browser if there is one
+	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) $(NBVAL) -rs --durations=10 --durations-min=5 $(NOTEBOOKS) chapter3_helpers tests
 
 test-python: setup  ## run unit tests and doctests alone
-	python -m pytest --ignore=tests/ui $(PYTEST_ARGS)
+	python -m pytest $(SIDE_BY_SIDE) --ignore=tests/ui $(PYTEST_ARGS)
 
 test-notebooks: setup  ## run the notebooks alone, and compare what they print
-	python -m pytest $(NBVAL) --durations=0 --durations-min=5 $(NOTEBOOKS)
+	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) $(NBVAL) --durations=10 --durations-min=5 $(NOTEBOOKS)
 
 test-ui: setup  ## run the tests that drive JupyterLab in Chromium alone
 	python -m pytest -rs tests/ui
+
+# What only torch asks for gets the release that this torch wants.
+$(STATE)/torch-%.txt: constraints.txt
+	@mkdir -p $(@D)
+	sed -E '/^(torch|triton|nvidia-|cuda-|sympy|mpmath|networkx|fsspec|setuptools)/d' $< > $@
+	@echo 'torch==$*' >> $@
+
+check-torch: $(if $(TORCH),$(STATE)/torch-$(TORCH).txt)  ## run notebooks and unit tests under another PyTorch: TORCH=2.15.0
+	@[ -n '$(TORCH)' ] || { echo 'Which release? make check-torch TORCH=2.15.0'; exit 1; }
+	$(MAKE) setup VENV=.venv-torch-$(TORCH) CONSTRAINTS=$<
+	PATH="$(CURDIR)/.venv-torch-$(TORCH)/$(notdir $(BIN)):$$PATH" python -m pytest $(SIDE_BY_SIDE) -p tests.regression.differences $(NBVAL) \
+		--ignore=tests/ui --deselect=tests/test_setup.py::test_what_is_installed_is_what_is_pinned $(NOTEBOOKS) chapter3_helpers tests
 
 bench: setup  ## measure every implementation of attention: table, JSON and plot in benchmarks/
 	python -m chapter3_helpers.benchmarks $(BENCH_ARGS)
@@ -86,5 +106,5 @@ format: setup  ## put code and notebooks into shape
 	ruff format .
 
 clean:  ## remove the environment and everything else that can be made again
-	rm -rf $(VENV) .jupyter .pytest_cache .ruff_cache .hypothesis *.egg-info ui-screenshots
+	rm -rf $(VENV) .venv-torch-* .jupyter .pytest_cache .ruff_cache .hypothesis *.egg-info ui-screenshots
 	find . -name __pycache__ -prune -exec rm -rf {} +

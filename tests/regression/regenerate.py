@@ -22,7 +22,6 @@ from tests.notebook_files import KERNEL, NOTEBOOKS
 README_NOTEBOOK = "07_fused_multihead.ipynb"
 README_PICTURE = NOTEBOOKS.parent / "docs" / "heads.png"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-OVERWRITTEN = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)
 
 
 def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -> None:
@@ -33,7 +32,7 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
         kernel_name="python3",
         record_timing=False,
         store_widget_state=False,
-        coalesce_streams=True,  # else the pieces a cell's text comes in depend on the timing
+        coalesce_streams=True,  # what one write overwrites goes, and pieces of a text are joined
         resources={"metadata": {"path": str(folder)}},
         config=Config({"KernelManager": {"transport_encryption": "auto"}}),  # else it warns
     )
@@ -51,8 +50,6 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
         )
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(WIDGET_VIEW, None)
-            if output.output_type == "stream":
-                output.text = OVERWRITTEN.sub("", output.text)
 
 
 def keep_timings(notebook: nbformat.NotebookNode, before: nbformat.NotebookNode) -> None:

@@ -19,12 +19,13 @@ ROOT = NOTEBOOKS.parent
 # A cell for each kind of output that the notebooks have, and for each fault that is planted below.
 CELLS = {
     "imports": """
+        import sys
         import time
         import torch
         from IPython.display import display
         from ipywidgets import IntSlider
+        from tqdm import tqdm
         from chapter3_helpers.plots import heatmap
-        from chapter3_helpers.training.progress import training_progress
         weights = torch.softmax(torch.tensor([[1.0, 2.0], [3.0, 0.5]]), dim=-1)
     """,
     "number": "print(weights)",
@@ -35,10 +36,9 @@ CELLS = {
     "never run": "print('nothing to compare')",
     "time": "# not compared: a time\nprint(f'{time.perf_counter():.6f} s')",
     "progress": """
-        with training_progress("three batches", 3, shown=True) as batch_done:
-            for loss in (0.7, 0.6, 0.5):
-                time.sleep(0.2)
-                batch_done(loss)
+        look = {"bar_format": "{percentage:3.0f}%", "file": sys.stdout, "mininterval": 0}
+        for step in tqdm(range(3), **look):
+            pass
     """,
     "widget": "display(IntSlider()); print('a slider')",
 }
@@ -77,8 +77,9 @@ def test_nbval_fails_every_planted_fault_and_nothing_else(stored, tmp_path):
     cells["never run"].execution_count, cells["never run"].outputs = None, []
     nbformat.write(notebook, tmp_path / "faults.ipynb")
 
-    options = ("-p", "tests.regression.tolerance", "--nbval", "--nbval-current-env")
-    command = [sys.executable, "-m", "pytest", "-v", *options, str(tmp_path / "faults.ipynb")]
+    plugins = ("-p", "tests.regression.tolerance", "-p", "tests.regression.differences")
+    options = ("-v", *plugins, "--nbval", "--nbval-current-env")
+    command = [sys.executable, "-m", "pytest", *options, str(tmp_path / "faults.ipynb")]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     outcomes = re.findall(r"::Cell \d+ (PASSED|FAILED)", result.stdout)
     failed = [name for name, how in zip(CELLS, outcomes, strict=True) if how == "FAILED"]
@@ -86,6 +87,10 @@ def test_nbval_fails_every_planted_fault_and_nothing_else(stored, tmp_path):
     assert result.returncode == 1
     assert "0.2699" in result.stdout
     assert "never run" in result.stdout
+    assert re.search(
+        r": 5 of 10 cells print something else: faults cell 1, .*, faults cell 6$",
+        result.stdout.strip(),
+    )
 
 
 def test_regenerating_again_gives_the_same_bytes(stored):

@@ -5,7 +5,7 @@ import pytest
 from tests.ui.lab import HOW_TO_GET_IT, browse, find_chromium, serve
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser():
     if find_chromium() is None:
         if os.environ.get("REQUIRE_BROWSER"):
@@ -15,13 +15,13 @@ def browser():
         yield browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def folder(tmp_path_factory):
     """Where a test puts the notebooks that it opens, none of them the real ones."""
     return tmp_path_factory.mktemp("notebooks")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(browser, folder, tmp_path_factory):
     with serve(folder, tmp_path_factory.mktemp("state")) as server:
         yield server
