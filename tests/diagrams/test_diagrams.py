@@ -2,6 +2,7 @@
 
 import re
 from contextlib import suppress
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -15,9 +16,9 @@ from chapter3_helpers.diagrams import Arrow, Block, Bracket, Diagram, Plane
 from chapter3_helpers.diagrams.core.drawing import draw
 from chapter3_helpers.diagrams.core.layout import WIDEST
 from chapter3_helpers.diagrams.core.routes import find_route
-from chapter3_helpers.diagrams.core.scene import Text
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Line, Text
 from chapter3_helpers.diagrams.core.shades import colours_of
-from tests.diagrams import check_drawing, check_overlaps
+from tests.diagrams import check_drawing, check_overlaps, crosses, text_box
 
 X = np.array([[0.5, -1.25, 0.0], [2.0, 0.125, 1.0]])
 
@@ -266,3 +267,81 @@ def test_many_rows_are_drawn_by_some_of_them():
     assert "x (50, 768)" in diagram.svg()
     assert diagram.figure().to_png().startswith(b"\x89PNG")
     assert diagram.svg().count("<rect") < 32 * 32 + 3
+
+
+def scene_items(diagram, kind):
+    parts = [part for item in draw(diagram).items for part in getattr(item, "items", [item])]
+    return [part for part in parts if isinstance(part, kind)]
+
+
+def test_brackets_lie_within_one_another_and_their_words_do_not_meet():
+    brackets = [
+        Bracket("inner", ("x",)),
+        Bracket("outer", ("x", "y")),
+        Bracket("all", ("x", "y", "z")),
+    ]
+    diagram = Diagram("", blocks("x", "y", "z"), (), brackets)
+    check_overlaps(diagram)
+    frames = sorted(
+        (box.x, -box.x - box.width, box.y, -box.y - box.height)
+        for box in scene_items(diagram, Box)
+        if box.radius == 8
+    )
+    assert len(frames) == 3
+    for outer, inner in pairwise(frames):
+        assert all(a <= b for a, b in zip(outer, inner, strict=True))
+        assert inner[2] - outer[2] >= 15, "there is room for the outer one's text"
+
+
+@pytest.mark.parametrize("via", ["above", "below"])
+@pytest.mark.parametrize("text", ["", "again"])
+def test_an_arrow_goes_round_what_stands_between(via, text):
+    lower = [Block(name=name, at=(step, 1), values=X) for step, name in enumerate("abc")]
+    upper = blocks("x", "y", "z")
+    ways = [Arrow("a", "c", text, via=via), Arrow("x", "z", text, via=via)]
+    diagram = Diagram("t", [*upper, *lower], [*ways, Arrow("a", "b", "@ W"), Arrow("y", "z")])
+    check_overlaps(diagram)
+    row = {"above": min, "below": max}[via]
+    for arrow in scene_items(diagram, Line)[:2]:
+        ends = [y for _, y in arrow.points]
+        assert row(ends) in ends[1:3]
+
+
+def test_two_arrows_do_not_write_on_one_spot():
+    corner = [
+        Block(name=name, at=at, values=X)
+        for name, at in (("a", (0, 0)), ("b", (0, 1)), ("c", (1, 1)))
+    ]
+    with pytest.raises(ValueError, match="nor words on another arrow, got 'a' to 'd'"):
+        Diagram(
+            "t",
+            [*corner, Block(name="d", at=(2, 1), values=X), Block(name="e", at=(1, 0), values=X)],
+            [Arrow("a", "e", "one"), Arrow("b", "c", "two"), Arrow("a", "d", "three")],
+        )
+    two = [Arrow("b", "c", "one"), Arrow("a", "c", "two")]
+    diagram = Diagram("t", corner, two)
+    assert [diagram.ways(arrow)[0].turn for arrow in two] == ["straight", "late"]
+    check_overlaps(diagram)
+
+
+def test_hidden_cells_are_crossed_out_from_corner_to_corner():
+    block = Block(name="x", values=[[1.0, -np.inf], [np.nan, 2.0]])
+    (cells,) = scene_items(Diagram("t", [block], cell=10), Cells)
+    x, y = cells.x, cells.y
+    assert cells.crosses() == [((x + 10, y + 10), (x + 20, y)), ((x, y + 20), (x + 10, y + 10))]
+
+
+@pytest.mark.parametrize("degrees", range(0, 360, 15))
+@pytest.mark.parametrize("label", ["q", "journey"])
+def test_the_label_of_a_vector_stands_beyond_its_tip_and_within_the_plane(degrees, label):
+    turn = np.radians(degrees)
+    plane = Plane(name="p", vectors=[[np.cos(turn), np.sin(turn)]], labels=[label])
+    diagram = Diagram("t", [plane])
+    frame = scene_items(diagram, Box)[0]
+    text = next(text for text in scene_items(diagram, Text) if text.text == label)
+    left, top, right, bottom = text_box(text)
+    assert frame.x <= left <= right <= frame.x + frame.width
+    assert frame.y <= top <= bottom <= frame.y + frame.height
+    (start, tip) = next(line.points for line in scene_items(diagram, Line) if line.head)
+    middle = (start[0] + 0.8 * (tip[0] - start[0]), start[1] + 0.8 * (tip[1] - start[1]))
+    assert not crosses((start, middle), (left, top, right, bottom))
