@@ -56,6 +56,10 @@ What is here:
     fused_multihead     a projection cut into heads, and whose numbers each gets
     positions           a pair turned, query and key turned together, clocks that count
     recurrent           encoder and decoder: through one state, or with a look back at all
+    grouped_query       query heads that share keys, a cache that grows by a row
+    performance         what crosses the memory bus, step by step and fused
+    tensor_parallel     which heads live where, and the sum that joins them
+    transformer_block   from words to the next word
     core/               what diagrams are made of, and how they are drawn
 """
 
@@ -63,9 +67,13 @@ from chapter3_helpers.diagrams.attention import attention_diagram
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram, Plane
 from chapter3_helpers.diagrams.dot_products import one_query_diagram, shadow_diagram
 from chapter3_helpers.diagrams.fused_multihead import split_diagram
+from chapter3_helpers.diagrams.grouped_query import cache_diagram, sharing_diagram
 from chapter3_helpers.diagrams.map import attention_map
+from chapter3_helpers.diagrams.performance import traffic_diagram
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, turned_diagram
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram
+from chapter3_helpers.diagrams.tensor_parallel import processes_diagram
+from chapter3_helpers.diagrams.transformer_block import language_model_diagram
 
 __all__ = [
     "Arrow",
@@ -75,11 +83,16 @@ __all__ = [
     "Plane",
     "attention_diagram",
     "attention_map",
+    "cache_diagram",
     "clocks_diagram",
     "encoder_decoder_diagram",
+    "language_model_diagram",
     "one_query_diagram",
+    "processes_diagram",
     "rotary_diagram",
     "shadow_diagram",
+    "sharing_diagram",
     "split_diagram",
+    "traffic_diagram",
     "turned_diagram",
 ]

@@ -1,0 +1,95 @@
+"""Query heads that share keys, and a cache that grows by a row with every token.
+
+Used by ``11_grouped_query_kv_cache``.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
+
+MOST_NUMBERS = 3  # of each query and key, that are drawn
+
+
+def sharing_diagram(queries: Any, keys: Any) -> Diagram:
+    """Draw which key head each query head reads: neighbours share one.
+
+    Args:
+        queries: (H, T, D).
+        keys: (K, T, D), where K divides H.
+
+    Raises:
+        TypeError, ValueError: shapes do not fit.
+
+    >>> import numpy as np
+    >>> diagram = sharing_diagram(np.ones((4, 5, 8)), np.ones((2, 5, 8)))
+    >>> [arrow.target for arrow in diagram.arrows]
+    ['keys 0', 'keys 0', 'keys 1', 'keys 1']
+    """
+    queries, keys = to_array(queries), to_array(keys)
+    if queries.ndim != 3 or keys.ndim != 3 or queries.shape[1:] != keys.shape[1:]:
+        raise ValueError(
+            "queries and keys must have shapes (H, T, D) and (K, T, D), "
+            f"got {queries.shape} and {keys.shape}"
+        )
+    H, K = len(queries), len(keys)
+    if H % K:
+        raise ValueError(f"queries must have a multiple of the {K} heads of keys, got {H}")
+    blocks = [
+        *(_strip("queries", "query", head, (head, 0), queries[head]) for head in range(H)),
+        *(_strip("keys", "key", head, (head * H // K, 1), keys[head]) for head in range(K)),
+    ]
+    arrows = [Arrow(f"queries {h}", f"keys {h * K // H}", weight=0.3) for h in range(H)]
+    return Diagram(f"{H} query heads, {K} key heads", blocks, arrows)
+
+
+def cache_diagram(keys: Any, lengths: Sequence[int], tokens: Sequence[str]) -> Diagram:
+    """Draw the keys that a cache holds after each of some numbers of tokens, the newest marked.
+
+    Args:
+        keys: of one head, (S, D).
+        lengths: how many of them there were, one for each panel.
+        tokens: the names of all S tokens.
+
+    Raises:
+        TypeError, ValueError: a length is not from 1 to S, or there are more or fewer names.
+
+    >>> diagram = cache_diagram([[1.0], [2.0], [3.0]], lengths=[2, 3], tokens=["a", "b", "c"])
+    >>> diagram["3 keys"].picked
+    2
+    """
+    keys = to_array(keys)
+    if keys.ndim != 2 or len(tokens) != len(keys):
+        raise ValueError(
+            f"keys must have shape (S, D), and tokens S names, got {keys.shape} and {len(tokens)}"
+        )
+    blocks = []
+    for panel, length in enumerate(lengths):
+        if not 1 <= length <= len(keys):
+            raise ValueError(f"lengths must be from 1 to {len(keys)}, got {length!r}")
+        blocks.append(
+            Block(
+                name=f"{length} keys",
+                at=(panel, 0),
+                values=keys[:length, :MOST_NUMBERS],
+                kind="key",
+                shape=f"({length}, {keys.shape[1]})",
+                rows=tokens[:length],
+                picked=length - 1,
+            )
+        )
+    arrows = [Arrow(first.name, second.name, "+ 1 token") for first, second in pairwise(blocks)]
+    return Diagram("The cache grows by a row", blocks, arrows)
+
+
+def _strip(name: str, kind: str, head: int, at: tuple[int, int], values: Any) -> Block:
+    return Block(
+        name=f"{name} {head}",
+        at=at,
+        values=values[:, :MOST_NUMBERS],
+        kind=kind,
+        shape="" if head else str(values.shape),
+        caption=str(head) if head else None,
+    )

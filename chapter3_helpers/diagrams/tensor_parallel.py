@@ -1,0 +1,60 @@
+"""Which heads live in which process, and what they exchange.
+
+Used by ``13_tensor_parallel``.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from chapter3_helpers._figures.arrays import check_labels, to_array
+from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
+
+
+def processes_diagram(
+    x: Any, contexts: Sequence[Any], partials: Sequence[Any], output: Any, heads: Sequence[str]
+) -> Diagram:
+    """Draw two or more processes side by side, from x to the sum of what they found.
+
+    Args:
+        x: the tokens (T, d_in), the same in every process.
+        contexts: what the heads of each process found, (T, width of its heads) each.
+        partials: that through its columns of ``out_proj``, (T, d_out) each.
+        output: the sum of the partial outputs and the bias, (T, d_out).
+        heads: which heads each process has, in words.
+
+    Raises:
+        TypeError, ValueError: shapes do not fit.
+
+    >>> import numpy as np
+    >>> x, part = np.ones((2, 3)), np.ones((2, 1))
+    >>> diagram = processes_diagram(x, [part, part], [x, x], 2 * x, ["head 0", "head 1"])
+    >>> [bracket.text for bracket in diagram.brackets]
+    ['process 0: head 0', 'process 1: head 1']
+    """
+    contexts, partials, output = (
+        list(map(to_array, contexts)),
+        list(map(to_array, partials)),
+        to_array(output),
+    )
+    n = len(heads)
+    check_labels(n, contexts=contexts, partials=partials)
+    if any(partial.shape != output.shape for partial in partials):
+        raise ValueError(
+            f"partials must have the shape of output, {output.shape}, "
+            f"got {', '.join(str(partial.shape) for partial in partials)}"
+        )
+    blocks, arrows, brackets = [Block(name="x", values=x)], [], []
+    for process in range(n):
+        names = (f"context {process}", f"partial output {process}")
+        blocks += [
+            Block(name=names[0], at=(1, process), values=contexts[process]),
+            Block(name=names[1], at=(2, process), values=partials[process]),
+        ]
+        brackets.append(Bracket(f"process {process}: {heads[process]}", names))
+        arrows += [
+            Arrow("x", brackets[-1].text),
+            Arrow(*names, "@ its out_proj"),
+        ]
+    blocks.append(Block(name="output", at=(3, 0), values=output))
+    arrows.append(Arrow(tuple(f"partial output {p}" for p in range(n)), "output", "sum, + bias"))
+    return Diagram("Heads apart, one sum", blocks, arrows, brackets)
