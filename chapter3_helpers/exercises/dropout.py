@@ -75,7 +75,7 @@ MASK = Exercise(
             >= p
         ),
         "You drew float32 numbers, the default. The mask is drawn as float64, which takes twice as "
-        "many bits a cell from the generator and so gives other cells.": (
+        "many bits per cell from the generator and so gives other cells.": (
             lambda shape, p, seed: (
                 torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < 1 - p
             )
@@ -95,7 +95,7 @@ LOST_ROWS = Exercise(
         "Off by one: a token sees itself too, so row i has i + 1 weights.": (
             lambda T, p: p ** torch.arange(0.0, T)
         ),
-        "That is the probability that at least one weight is dropped. Lost is a row that keeps "
+        "That is the probability that at least one weight is dropped. A row is lost if it keeps "
         "none.": lambda T, p: 1 - (1 - p) ** torch.arange(1.0, T + 1),
     },
 )

@@ -31,7 +31,7 @@ GPT2_ATTENTION = Exercise(
             lambda num_heads, width, context_length: (width // num_heads, 3 * width * width)
         ),
         "The parameters are right. But the width is shared by the heads: each answers with "
-        "width / num_heads numbers a token.": (
+        "width / num_heads numbers per token.": (
             lambda num_heads, width, context_length: (width, width * (4 * width + 1))
         ),
     },
@@ -58,8 +58,8 @@ SPLIT_BY_HAND = Exercise(
     misconceptions={
         "The shape is right, but the numbers changed hands: a view alone deals out the numbers "
         "in the order in which they lie in memory, token after token.": _plain_view,
-        "Cut well, but the heads still stand behind the tokens: a matrix product would compare "
-        "the heads of one token, not the tokens of one head.": _heads_behind_tokens,
+        "Cut correctly, but the heads still stand behind the tokens: a matrix product would "
+        "compare the heads of one token, not the tokens of one head.": _heads_behind_tokens,
         "Head 0 got columns 0, H, 2H and so on. The columns of a head stand side by side.": (
             _columns_in_turn
         ),
@@ -119,7 +119,7 @@ WINDOW_ATTENTION = Exercise(
     cases=((10 * _tensor(3, 5, 2), 9 * _tensor(3, 5, 2), _tensor(3, 5, 2), WINDOW),),
     misconceptions={
         "True means visible to scaled_dot_product_attention and hidden in our masks: every "
-        "token attends to just what it was not to see.": _attend_to_hidden,
+        "token attends to exactly what it should not see.": _attend_to_hidden,
         "That hides the future, whatever stands in hidden.": _attend_to_the_past,
         "The scores are scaled twice: the function divides them by sqrt(D) by itself.": (
             _scale_twice

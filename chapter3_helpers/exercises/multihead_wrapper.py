@@ -21,7 +21,7 @@ def _wrapped(d_out: int, num_heads: int):
 
 
 def _outputs(num_heads: int, *shape: int) -> list[torch.Tensor]:
-    """Return one tensor a head, all different."""
+    """Return one tensor per head, all different."""
     numbers = torch.arange(float(num_heads * torch.Size(shape).numel()))
     return list(numbers.reshape(num_heads, *shape).sin())
 
@@ -39,13 +39,13 @@ TWO_WIDE = Exercise(
     solution=_wrapped(d_out=1, num_heads=2),
     cases=((example_batch(),), (example_batch(3)[:, :5],)),
     misconceptions={
-        "Four numbers a token, as before: d_out = 2 is what each of the two heads returns.": (
+        "Four numbers per token, as before: d_out = 2 is what each of the two heads returns.": (
             _wrapped(d_out=2, num_heads=2)
         ),
-        "Two numbers a token, but from one head. Two heads were asked for.": (
+        "Two numbers per token, but from one head. Two heads were asked for.": (
             _wrapped(d_out=2, num_heads=1)
         ),
-        "One number a token: one head of width 1 is left.": _wrapped(d_out=1, num_heads=1),
+        "One number per token: one head of width 1 is left.": _wrapped(d_out=1, num_heads=1),
     },
 )
 
@@ -58,10 +58,10 @@ JOIN = Exercise(
         "dimension before the last. Join the last.": (
             lambda outputs: torch.cat(list(outputs), dim=-2)
         ),
-        "You added the heads. Then nothing tells afterwards which head found what.": (
+        "You added the heads. Afterwards nothing tells which head found what.": (
             lambda outputs: _stacked(outputs).sum(dim=-1)
         ),
-        "You averaged the heads. Then nothing tells afterwards which head found what.": (
+        "You averaged the heads. Afterwards nothing tells which head found what.": (
             lambda outputs: _stacked(outputs).mean(dim=-1)
         ),
         "The width is right, but the heads are shuffled together number by number. Head 0's "
@@ -96,7 +96,7 @@ PARAMETERS = Exercise(
     solution=_parameters,
     cases=((7, 3, 4, False), (5, 2, 6, True), (768, 64, 12, True)),
     misconceptions={
-        "You counted one matrix a head. There are three: for queries, keys and values.": (
+        "You counted one matrix per head. There are three: for queries, keys and values.": (
             lambda d_in, d_out, num_heads, qkv_bias: (
                 _parameters(d_in, d_out, num_heads, qkv_bias) // 3
             )
@@ -104,10 +104,10 @@ PARAMETERS = Exercise(
         "You counted one head. Every head has matrices of its own, d_out wide.": (
             lambda d_in, d_out, num_heads, qkv_bias: _parameters(d_in, d_out, 1, qkv_bias)
         ),
-        "The biases are missing: one number for each that a projection returns, if qkv_bias.": (
+        "The biases are missing: with qkv_bias, a projection adds one to each number it returns.": (
             lambda d_in, d_out, num_heads, qkv_bias: _parameters(d_in, d_out, num_heads, False)
         ),
-        "A bias has one number for each that a projection returns, d_out, not d_in.": (
+        "A bias has one number for each number that a projection returns: d_out, not d_in.": (
             lambda d_in, d_out, num_heads, qkv_bias: (
                 num_heads * 3 * (d_in * d_out + d_in * qkv_bias)
             )

@@ -22,7 +22,7 @@ TEMPERATURE = Exercise(
     solution=lambda scores, temperature: torch.softmax(scores / temperature, dim=-1),
     cases=((SCORES, 0.5), (SCORES, 4.0)),
     misconceptions={
-        "Here a higher temperature sharpens the weights. Divide by it, do not multiply.": (
+        "Here a higher temperature sharpens the weights. Divide by it instead of multiplying.": (
             lambda scores, temperature: torch.softmax(scores * temperature, dim=-1)
         ),
         "You divided the weights, so the rows no longer sum to 1. The temperature belongs to the "

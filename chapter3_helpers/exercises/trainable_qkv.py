@@ -40,8 +40,8 @@ CARRY_WEIGHTS = Exercise(
         "You kept the matrices as nn.Linear stores them, (d_out, d_in). SelfAttention_v1 computes "
         "x @ W, which needs (d_in, d_out): transpose them. Between equal sizes this mistake raises "
         "no error.": lambda v2: _carry(v2, lambda weight: weight),
-        "The shapes are right and the numbers are in the wrong places: reshape and view only deal "
-        "them out anew, row by row. Rows become columns with .T.": (
+        "The shapes are right and the numbers are in the wrong places: reshape and view only fill "
+        "the new shape row by row. .T turns rows into columns.": (
             lambda v2: _carry(v2, lambda weight: weight.reshape(v2.d_in, v2.d_out))
         ),
         "Queries and keys have changed places: every token now asks with what it should be found "
