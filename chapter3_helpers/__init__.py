@@ -13,7 +13,7 @@ What supports them:
     benchmarks/  every implementation of attention, timed
     exercises/   what checks a reader's answers, one file a notebook
     explorers/   sliders and the panels that follow them, one file a notebook
-    _checks/     refusals of bad arguments
+    _checks/     refusals of bad arguments, and what attention modules share
     _figures/    figures that carry words, tick labels in any script, colours
 
 Importing the package itself costs nothing.

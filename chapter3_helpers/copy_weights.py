@@ -133,6 +133,7 @@ def _projections(module: nn.Module, name: str) -> dict[str, list[Part]]:
 
 
 def _cut(part: Part, pieces: int) -> list[Part]:
+    """Cut a part into pieces with the same number of rows."""
     weight, bias = part
     biases = [None] * pieces if bias is None else bias.chunk(pieces)
     return list(zip(weight.chunk(pieces), biases, strict=True))
@@ -142,7 +143,7 @@ def _sizes(module: nn.Module) -> str:
     """Say what has to agree between source and target."""
     d_in = module.embed_dim if isinstance(module, nn.MultiheadAttention) else module.d_in
     theta = getattr(module, "theta", None)
-    rotary = "" if theta is None else f", turned by rotary positions of theta={theta}"
+    rotary = "" if theta is None else f", with rotary positions of theta={theta}"
     return f"d_in={d_in}, num_heads={module.num_heads} and head_dim={module.head_dim}{rotary}"
 
 

@@ -157,6 +157,7 @@ def test_reads_one_sentence_or_a_batch_of_them(kind):
     for b in range(B):
         torch.testing.assert_close(module(x[b]), context[b])
         torch.testing.assert_close(module.attention_weights(x[b]), weights[b])
+    assert module(tokens(CONTEXT, D_IN)).shape == (CONTEXT, width(kind))  # as many as it may read
 
 
 @every
