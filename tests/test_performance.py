@@ -94,6 +94,7 @@ def test_a_longer_step_is_waited_for():
     expected = sum(flops.values()) / 10 + moved["softmax"] / 100
     assert least_seconds(SMALL, "split", 10.0, 100.0) == pytest.approx(expected)
     assert least_seconds(SMALL, "split", 1e30, 2.0) == pytest.approx(sum(moved.values()) / 2)
+    assert least_seconds(SMALL, "split", 2.0, 1e30) == pytest.approx(sum(flops.values()) / 2)
 
 
 @pytest.mark.parametrize("integer", [np.int32, np.int8])
