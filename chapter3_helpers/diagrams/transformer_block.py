@@ -19,7 +19,6 @@ def language_model_diagram(
     hidden: Any,
     worked: Any,
     logits: Any,
-    vocabulary: Sequence[str],
 ) -> Diagram:
     """Draw a model of one attention layer and one feed-forward network.
 
@@ -30,14 +29,13 @@ def language_model_diagram(
         hidden: inside the feed-forward network, after its ReLU, (T, hidden).
         worked: what comes out of that network, (T, d).
         logits: (T, vocabulary).
-        vocabulary: the words that the columns of the logits stand for.
 
     Raises:
         TypeError, ValueError: something does not fit.
 
     >>> import numpy as np
     >>> x = np.ones((2, 3))
-    >>> diagram = language_model_diagram(["a", "b"], x, x, x, x, np.eye(2), ["a", "b"])
+    >>> diagram = language_model_diagram(["a", "b"], x, x, x, x, np.eye(2))
     >>> [arrow.text for arrow in diagram.arrows]
     ['attention', 'up, ReLU', 'down', 'output']
     """
@@ -47,7 +45,7 @@ def language_model_diagram(
         Block(name="mixed", at=(1, 0), values=mixed),
         Block(name="hidden", at=(2, 0), values=hidden[:, :MOST_NUMBERS], shape=str(hidden.shape)),
         Block(name="worked", at=(2, 1), values=worked),
-        Block(name="logits", at=(1, 1), values=logits, columns=vocabulary),
+        Block(name="logits", at=(1, 1), values=logits),
     ]
     arrows = [
         Arrow("x", "mixed", "attention"),
