@@ -56,7 +56,7 @@ def _note(settings: Settings) -> str:
     kinds = {"native": "the left one", "mkl": "the right one"}
     return (
         f"Both masks are right for seed {settings['seed']}; PyTorch draws "
-        f"{kinds[cpu_dropout_generator()]} on this machine. A row sums to 1 on average only."
+        f"{kinds[cpu_dropout_generator()]} on this machine. A row sums to 1 only on average."
     )
 
 

@@ -157,7 +157,7 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
         else f"{group} query heads read each kv head: a cache of 1/{group} of the size"
     )
     ratio = state["without_cache"] // state["with_cache"]
-    return f"{shared}. Without a cache, the newest token takes {ratio:,} times the multiplications."
+    return f"{shared}. Without a cache, a new token takes {ratio:,} times as many multiplications."
 
 
 def grouped_query_code(settings: Settings) -> list[str]:

@@ -132,9 +132,10 @@ def _note(state: dict[str, Any]) -> str:
         return "One letter: its own state is the last state. Read on."
     least = int(share.argmin())
     return (
-        f"Least is left of letter {least}, “{letters[least]}”: change it and the last state moves "
-        f"by {share[least].item():.2%} of what its own state moves by, {own[least].item():.4f}. "
-        "A decoder with attention can read that state; without, it has the last one alone."
+        f"The least is left of letter {least}, “{letters[least]}”: change it, and the last state "
+        f"moves by {share[least].item():.2%} of what its own state moves by, "
+        f"{own[least].item():.4f}. A decoder with attention can read that state; one without has "
+        "only the last."
     )
 
 

@@ -74,7 +74,7 @@ def _note(weights: torch.Tensor, naive: torch.Tensor) -> str:
         return f"“{largest}” takes nearly everything: softmax is close to a plain argmax here."
     if weights.max() - weights.min() < 0.02:
         return "All weights are nearly 1/6: softmax is close to a plain mean here."
-    return f"“{largest}” gets the largest share, {weights.max():.4f}; the others keep the rest."
+    return f"“{largest}” gets the largest share, {weights.max():.4f}; the others share the rest."
 
 
 def softmax_code(settings: Settings) -> list[str]:
