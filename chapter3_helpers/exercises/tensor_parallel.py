@@ -76,7 +76,7 @@ KV_HEADS_HERE = Exercise(
     cases=((12, 6, 2, 1), (16, 2, 8, 5), (12, 6, 4, 1)),
     misconceptions={
         "This deals the kv heads out as if there were enough of them. With fewer kv heads than "
-        "processes some process is left without: start from its query heads.": (
+        "processes, some process would get none: start from its query heads.": (
             lambda num_heads, num_kv_heads, num_processes, rank: torch.arange(
                 rank * num_kv_heads // num_processes,
                 rank * num_kv_heads // num_processes + num_kv_heads // num_processes,
@@ -103,7 +103,7 @@ BYTES_A_TOKEN = Exercise(
     solution=_sent,
     cases=((8192, 80, 8), (1024, 24, 2), (768, 12, 4)),
     misconceptions={
-        "You count one all-reduce a layer. The feed-forward layer behind attention has one, too.": (
+        "You count one all-reduce per layer. The feed-forward layer needs one as well.": (
             lambda width, num_layers, n: _sent(width, num_layers, n, per_layer=1)
         ),
         "You count the message once. In a ring each process sends 2(n - 1) pieces of 1/n of it: "
@@ -111,7 +111,7 @@ BYTES_A_TOKEN = Exercise(
             num_layers * 2 * width * 2
         ),
         "You count one layer.": lambda width, num_layers, n: _sent(width, 1, n),
-        "You count four bytes a number. In bfloat16 it is two.": (
+        "You count four bytes per number. In bfloat16 there are two.": (
             lambda width, num_layers, n: _sent(width, num_layers, n, size=4)
         ),
         "You send the whole message to each of the n - 1 others. A ring sends nearly n / 2 times "

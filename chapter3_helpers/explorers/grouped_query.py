@@ -56,10 +56,10 @@ def _attention(num_kv_heads: int) -> GroupedQueryAttention:
 
 
 def _multiplications(num_tokens: int, num_kv_heads: int) -> int:
-    """Count those for the newest of ``num_tokens`` tokens, the others being in the cache.
+    """Count the multiplications for the newest of ``num_tokens`` tokens, the others being cached.
 
     Query and output: D_MODEL² each; key and value: D_MODEL times their width each; scores and
-    their product with the values: D_MODEL a token each.
+    their product with the values: D_MODEL per token each.
     """
     return 2 * D_MODEL * (D_MODEL + num_kv_heads * HEAD_DIM + num_tokens)
 

@@ -155,7 +155,7 @@ def _wait(processes: Sequence[subprocess.Popen], folder: Path, timeout: float) -
 
 
 def _failed_at(folder: Path, rank: int) -> float:
-    """Say when a process failed; one that left no message was killed, and the others fell after."""
+    """Say when a process failed; one without a message was killed, and made the others fail."""
     path = folder / f"error{rank}"
     return path.stat().st_mtime if path.exists() else 0.0
 
