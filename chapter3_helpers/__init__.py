@@ -6,7 +6,7 @@ The lessons lie here, one a notebook, in the order in which they build on one an
     multihead_wrapper  fused_multihead  positions  transformer_block  handmade_transformer
     grouped_query  performance  tensor_parallel/
 
-What notebooks share: sentence, plots, diagrams/, show_source, copy_weights.
+What notebooks share: sentence, lexicon, plots, diagrams/, show_source, copy_weights.
 What supports them:
 
     training/    toy tasks and languages, next-word prediction, training loops with a progress bar

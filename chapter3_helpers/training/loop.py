@@ -1,6 +1,6 @@
 """The training loop of the series: a step per batch, a rate that rises and falls, a bar.
 
-Seen at work in ``00_why_attention`` and ``09_transformer_block``.
+Seen at work first in ``00_why_attention``.
 """
 
 import contextlib
@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import nn
 from tqdm import tqdm
+
+from chapter3_helpers._checks.numbers import check_size
 
 # No time and no rate: the line that is left at the end is the same in every run.
 BAR = "{desc}: {percentage:3.0f}%|{bar:30}| {n_fmt}/{total_fmt} batches{postfix}"
@@ -23,6 +25,7 @@ def minimise(
     learning_rate: float,
     max_norm: float = math.inf,
     title: str = "",
+    watch: Callable[[int], None] | None = None,
 ) -> list[float]:
     """Train a model in place with Adam, and return the loss of every batch.
 
@@ -34,12 +37,14 @@ def minimise(
             to zero.
         max_norm: gradients that are longer, all taken together, are shortened to this.
         title: what stands before the progress bar; there is no bar without a title.
+        watch: is called with the number of batches done: with 0 at first, and after every batch.
 
     >>> layer, x = nn.Linear(3, 1), torch.eye(3)
     >>> losses = minimise(layer, lambda: layer(x).square().mean(), batches=50, learning_rate=0.1)
     >>> losses[-1] < 0.01 * losses[0]
     True
     """
+    batches = check_size("batches", batches)
     optimizer = torch.optim.Adam(model.parameters(), learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1, 10 * (step + 1) / batches) * (1 - step / batches)
@@ -47,7 +52,9 @@ def minimise(
     losses: list[float] = []
     look = {"file": sys.stdout, "bar_format": BAR, "ncols": 100, "disable": not title}
     with one_thread(), tqdm(desc=title, total=batches, **look) as bar:
-        for _ in range(batches):
+        for batch in range(batches):
+            if watch:
+                watch(batch)
             loss = draw_loss()
             optimizer.zero_grad()
             loss.backward()
@@ -57,6 +64,8 @@ def minimise(
             losses.append(loss.item())
             bar.set_postfix_str(f"loss {losses[-1]:4.2f}", refresh=False)
             bar.update()
+        if watch:
+            watch(batches)
         bar.set_postfix_str("finished.", refresh=False)  # as long as the loss that it covers
     return losses
 
@@ -77,3 +86,12 @@ def device_of(model: nn.Module) -> torch.device:
     if not isinstance(model, nn.Module):
         raise TypeError(f"model must be a torch.nn.Module, got {type(model).__name__}")
     return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+
+
+def generator_from(seed: int) -> torch.Generator:
+    """Return a generator on the CPU that starts from any integer, however large or negative.
+
+    >>> torch.randint(10, (3,), generator=generator_from(-(10**30))).shape
+    torch.Size([3])
+    """
+    return torch.Generator().manual_seed(check_size("seed", seed, minimum=-math.inf) % 2**63)

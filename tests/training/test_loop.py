@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers.training.loop import device_of, minimise
+from chapter3_helpers.training.loop import device_of, generator_from, minimise
 
 
 def weights_after(batches, **options):
@@ -86,3 +86,28 @@ def test_the_device_is_that_of_the_parameters():
     assert device_of(nn.ReLU()).type == "cpu"
     with pytest.raises(TypeError, match=r"model must be a torch\.nn\.Module, got int"):
         device_of(3)
+
+
+def test_a_watcher_sees_the_model_before_the_first_batch_and_after_every_one():
+    weight, seen = nn.Parameter(torch.zeros(1, dtype=torch.float64)), []
+    minimise(
+        *(nn.ParameterList([weight]), weight.sum, 3, 1.0),
+        watch=lambda done: seen.append((done, weight.item())),
+    )
+    numbers, values = zip(*seen, strict=True)
+    assert numbers == (0, 1, 2, 3)
+    assert values == pytest.approx((0, -1, -1 - 2 / 3, -2))
+
+
+def test_training_needs_a_batch():
+    with pytest.raises(ValueError, match="batches must be at least 1, got 0"):
+        minimise(nn.Linear(1, 1), lambda: None, 0, 0.1)
+
+
+def test_any_integer_is_a_seed():
+    seeds = [0, 1, -1, 2**40 + 7, -(10**30)]
+    draws = [torch.rand(3, generator=generator_from(seed)) for seed in seeds]
+    assert torch.stack(draws).unique(dim=0).shape == (5, 3)
+    assert draws[1].equal(torch.rand(3, generator=torch.Generator().manual_seed(1)))
+    with pytest.raises(TypeError, match=r"seed must be an integer, got 1\.5"):
+        generator_from(1.5)

@@ -1,0 +1,158 @@
+"""What becomes of next-word learning when the mask leaks? The loss falls, and nothing is learned.
+
+In the little language here every word has two followers, one as likely as the other. Whoever knows
+only the past can't get below a loss of ln 2 = 0.693; a lower loss was read off the future.
+
+Taught in ``04_masking``.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from chapter3_helpers._checks.numbers import check_choice, check_flag, check_size, check_sizes
+from chapter3_helpers._checks.tensors import check_ids
+from chapter3_helpers.softmax import softmax
+from chapter3_helpers.training.loop import device_of, generator_from, minimise
+from chapter3_helpers.training.next_word import next_token_losses
+
+FOLLOWERS = {
+    **{"the": ("cat", "dog"), "my": ("cat", "dog")},
+    **{"cat": ("sees", "chases"), "dog": ("sees", "hears")},
+    **{"sees": ("a", "another"), "chases": ("a", "another"), "hears": ("a", "another")},
+    **{"a": ("bird", "mouse"), "another": ("bird", "mouse")},
+    **{"bird": (".", "and"), "mouse": (".", "and")},
+    **{".": ("the", "my"), "and": ("the", "my")},
+}
+WORDS = tuple(FOLLOWERS)
+FOLLOWER_IDS = torch.tensor([[WORDS.index(f) for f in FOLLOWERS[word]] for word in WORDS])
+BATCH_SIZE = 32
+LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
+
+
+class LeakyLanguageModel(nn.Module):
+    """One attention head between embeddings and logits, whose mask may hide too little.
+
+    Args:
+        looks_ahead: how many later tokens each token can see. 0 is the causal mask, 1 a mask that
+            begins one diagonal too far out; ``context_length`` - 1 is no mask at all.
+        context_length: the most tokens it will read at once.
+        d: numbers per token.
+
+    >>> LeakyLanguageModel()(torch.tensor([[0, 3, 6]])).shape  # 13 logits per word
+    torch.Size([1, 3, 13])
+    """
+
+    def __init__(self, looks_ahead: int = 0, context_length: int = 8, d: int = 32):
+        super().__init__()
+        self.looks_ahead = check_size("looks_ahead", looks_ahead, minimum=0)
+        self.context_length, self.head_dim = check_sizes(context_length=context_length, d=d)
+        self.word_embedding = nn.Embedding(len(WORDS), d)
+        self.place_embedding = nn.Embedding(context_length, d)
+        self.W_query = nn.Linear(d, d, bias=False)
+        self.W_key = nn.Linear(d, d, bias=False)
+        self.W_value = nn.Linear(d, d, bias=False)
+        for projection in (self.W_query, self.W_key):
+            nn.init.normal_(projection.weight, std=0.02)  # every word starts by looking everywhere
+        self.output = nn.Linear(d, len(WORDS))
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Map ids (..., T) to logits (..., T, 13): in each row those of the next word."""
+        return self.output(self.attention_weights(ids) @ self.W_value(self.embed(ids)))
+
+    def attention_weights(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return the weights (..., T, T)."""
+        x = self.embed(ids)
+        scores = self.W_query(x) @ self.W_key(x).transpose(-2, -1)  # (..., T, T)
+        hidden = torch.ones_like(scores, dtype=torch.bool).triu(1 + self.looks_ahead)
+        return softmax(scores.masked_fill(hidden, -torch.inf) / self.head_dim**0.5, dim=-1)
+
+    def embed(self, ids: torch.Tensor) -> torch.Tensor:
+        """Add the vectors of words and places, (..., T, d)."""
+        check_ids("ids", ids, len(WORDS), self.context_length)
+        return self.word_embedding(ids) + self.place_embedding.weight[: ids.shape[-1]]
+
+
+def random_sentences(count: int, length: int, generator: torch.Generator) -> torch.Tensor:
+    """Start anywhere and go on with one of the two followers: ids (count, length).
+
+    >>> ids = random_sentences(1, 9, generator_from(0))
+    >>> " ".join(WORDS[i] for i in ids[0])
+    'dog hears another bird and my dog hears another'
+    """
+    ids = [torch.randint(len(WORDS), (count,), generator=generator)]
+    while len(ids) < length:
+        coins = torch.randint(2, (count,), generator=generator)
+        ids.append(FOLLOWER_IDS[ids[-1], coins])
+    return torch.stack(ids, dim=1)
+
+
+def train(
+    model: nn.Module,
+    batches: int = 500,
+    seed: int = 0,
+    progress: bool = True,
+    watch: Callable[[int], None] | None = None,
+) -> list[float]:
+    """Train a model in place to predict every next word; return the loss of every batch.
+
+    Each batch has 32 new sentences, one word longer than the model's ``context_length``. The other
+    arguments are those of ``pronouns.train``.
+    """
+    device, generator = device_of(model), generator_from(seed)
+    title = "next word" if check_flag("progress", progress) else ""
+
+    def draw_loss() -> torch.Tensor:
+        ids = random_sentences(BATCH_SIZE, model.context_length + 1, generator)
+        return next_token_losses(model, ids.to(device)).mean()
+
+    return minimise(model, draw_loss, batches, LEARNING_RATE, title=title, watch=watch)
+
+
+class Report(NamedTuple):
+    """What the loss promises, and what it comes to where there is no future to look at."""
+
+    loss_in_training: float
+    loss_on_the_past: float  # of each word when nothing but the words before it is there
+    guesses_possible: float  # how often the likeliest word is one of the two followers
+    written_words_possible: float  # the same of words that the model drew and then read itself
+
+
+@torch.no_grad()
+def report(model: nn.Module) -> Report:
+    """Try a model on 1000 new sentences."""
+    ids = random_sentences(1000, model.context_length + 1, generator_from(1)).to(device_of(model))
+    last_rows = [model(ids[:, :n])[:, -1] for n in range(1, ids.shape[1])]
+    logits = torch.stack(last_rows, dim=1)  # (1000, T, 13), no row with a future
+    written = _continue(model, ids[:, :1], generator_from(1))
+    return Report(
+        next_token_losses(model, ids).mean().item(),
+        functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten()).item(),
+        _possible(ids[:, :-1], logits.argmax(dim=-1)),
+        _possible(written[:, :-1], written[:, 1:]),
+    )
+
+
+@torch.no_grad()
+def write(model: nn.Module, first_word: str = "the", seed: int = 0) -> str:
+    """Let a model continue one of ``WORDS`` as far as it can read, drawing every next word."""
+    start = torch.tensor([[WORDS.index(check_choice("first_word", first_word, WORDS))]])
+    ids = _continue(model, start.to(device_of(model)), generator_from(seed))
+    return " ".join(WORDS[i] for i in ids[0])
+
+
+def _continue(model: nn.Module, ids: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """Continue ids (B, T) up to (B, context_length)."""
+    while ids.shape[1] < model.context_length:
+        probabilities = torch.softmax(model(ids)[:, -1], dim=-1).cpu()  # (B, 13)
+        drawn = torch.multinomial(probabilities, 1, generator=generator)
+        ids = torch.cat([ids, drawn.to(ids.device)], dim=1)
+    return ids
+
+
+def _possible(ids: torch.Tensor, following: torch.Tensor) -> float:
+    """Return how often a word (...) is followed by one of its followers."""
+    return (FOLLOWER_IDS[ids.cpu()] == following.cpu().unsqueeze(-1)).any(-1).float().mean().item()

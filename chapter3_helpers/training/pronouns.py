@@ -1,0 +1,136 @@
+"""Which pronoun? The sentences of ``pronoun_sentences``, learned by one attention head.
+
+The adjective finds its noun by the noun's kind and takes over the noun's gender, so what a noun is
+found by (its key) is not what it hands over (its value). The head has three numbers per token on
+its way out, which are the logits of *er*, *sie* and *es*. The training says which pronoun is right,
+never where to look.
+
+Taught in ``03_trainable_qkv``, and carried on in later notebooks.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from chapter3_helpers._checks.numbers import check_flag
+from chapter3_helpers.dot_products import simple_self_attention
+from chapter3_helpers.training.loop import device_of, generator_from, minimise
+from chapter3_helpers.training.pronoun_sentences import PRONOUNS, encode, find_answer
+
+BATCH_SIZE = 32
+LEARNING_RATE = 0.1  # the largest: it rises at first and falls to zero at the end
+
+
+class PlainAttention(nn.Module):
+    """Attention with plain dot products as its scores: only the values are learned.
+
+    >>> tokens, x = encode("the milk was sour")
+    >>> PlainAttention(38, 3)(x).shape
+    torch.Size([4, 3])
+    """
+
+    def __init__(self, d_in: int, d_out: int):
+        super().__init__()
+        self.W_value = nn.Linear(d_in, d_out, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
+        return self.attention_weights(x) @ self.W_value(x)
+
+    def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the weights (..., T, T)."""
+        return simple_self_attention(x)[1]
+
+
+def train(
+    model: nn.Module,
+    sentences: Sequence[str],
+    batches: int = 500,
+    seed: int = 0,
+    progress: bool = True,
+    watch: Callable[[int], None] | None = None,
+) -> list[float]:
+    """Train a model in place to give the right pronoun the largest logit, in the adjective's row.
+
+    Args:
+        model: maps (B, T, 38) to (B, T, 3).
+        sentences: of equal length, each with one adjective.
+        batches: how many steps, of 32 sentences each.
+        seed: of the order of sentences; the model's own weights were drawn before.
+        progress: whether a bar with the loss is shown.
+        watch: is called with the number of batches done: with 0 at first, and after every batch.
+
+    Returns:
+        The loss of every batch.
+
+    >>> from chapter3_helpers.trainable_qkv import SelfAttention_v2
+    >>> _ = torch.manual_seed(0)
+    >>> model, sentences = SelfAttention_v2(38, 3), ["the milk was sour", "the tea was sour"]
+    >>> _ = train(model, sentences, batches=50, progress=False)
+    >>> [translate_it(model, sentence) for sentence in sentences]
+    ['sie', 'er']
+    """
+    generator = generator_from(seed)
+    title = "pronouns" if check_flag("progress", progress) else ""
+    x, adjectives, _, pronouns = _encode_all(model, sentences)
+
+    def draw_loss() -> torch.Tensor:
+        drawn = torch.randint(len(sentences), (BATCH_SIZE,), generator=generator).to(x.device)
+        logits = _rows(model(x[drawn]), adjectives[drawn])  # (B, T, 3) -> (B, 3)
+        return functional.cross_entropy(logits, pronouns[drawn])
+
+    return minimise(model, draw_loss, batches, LEARNING_RATE, title=title, watch=watch)
+
+
+class Report(NamedTuple):
+    """How often the pronoun is right, and what the adjective's row of weights does about it."""
+
+    pronoun_right: float
+    noun_found: float  # how often the largest weight is on the right noun
+    weight_on_noun: float  # the mean of the weight that is there
+
+
+@torch.no_grad()
+def report(model: nn.Module, sentences: Sequence[str]) -> Report:
+    """Try a model, in training mode or not as it is, on sentences of equal length."""
+    x, adjectives, nouns, pronouns = _encode_all(model, sentences)
+    logits = _rows(model(x), adjectives)  # (N, 3)
+    weights = model.attention_weights(x)  # (N, T, T), or with heads (N, H, T, T)
+    weights = weights.mean(dim=1) if weights.dim() == 4 else weights
+    weights = _rows(weights, adjectives)  # (N, T)
+    return Report(
+        (logits.argmax(dim=-1) == pronouns).float().mean().item(),
+        (weights.argmax(dim=-1) == nouns).float().mean().item(),
+        _rows(weights, nouns).mean().item(),
+    )
+
+
+@torch.no_grad()
+def translate_it(model: nn.Module, sentence: str) -> str:
+    """Let a model choose *er*, *sie* or *es* for a sentence of the reader's own.
+
+    Raises:
+        TypeError, ValueError: as ``encode`` and ``find_answer``.
+    """
+    tokens, x = encode(sentence)
+    logits = model(x.to(device_of(model)))[find_answer(tokens).adjective]  # (3,)
+    return PRONOUNS[logits.argmax()]
+
+
+def _encode_all(model: nn.Module, sentences: Sequence[str]) -> tuple[torch.Tensor, ...]:
+    """Return x (N, T, 38), and places of adjectives, places of nouns, and pronouns, (N,) each."""
+    tokens, x = zip(*map(encode, sentences), strict=True)
+    answers = [
+        (answer.adjective, answer.noun, PRONOUNS.index(answer.pronoun))
+        for answer in map(find_answer, tokens)
+    ]
+    device = device_of(model)
+    return torch.stack(x).to(device), *torch.tensor(answers).T.to(device)
+
+
+def _rows(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Return values[i, places[i]] for every i."""
+    return values[torch.arange(len(places), device=values.device), places]

@@ -1,0 +1,157 @@
+"""Who did it, and to whom? Two look-ups at once, for one head or for two.
+
+*Ann thanked Bob.* From the full stop, both questions are to be answered. One head has one row of
+weights there and mixes the two names; two heads of half the width have a row for each. Every batch
+has new random words, so none can be learned by heart: they have to be found and copied. The names
+that the reader is tried on are as new to it.
+
+Taught in ``06_multihead_wrapper``, and carried on in ``07_fused_multihead``.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from chapter3_helpers._checks.numbers import check_flag, check_size
+from chapter3_helpers.sentence import embed_text, split_tokens
+from chapter3_helpers.training.loop import device_of, generator_from, minimise
+
+NAMES = (
+    *("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hal", "Ida", "Jon", "Kim", "Leo", "Mia"),
+    *("Ned", "Oda", "Pia", "Quin", "Roy", "Sue", "Tom", "Una", "Vic", "Wes", "Xena", "Yan", "Zoe"),
+)
+T = 4  # who, verb, whom, full stop
+D_WORD = 16  # numbers that stand for a word
+D_IN = D_WORD + T  # a token: its word, and its place as one-hot numbers
+BATCH_SIZE = 64
+LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
+
+
+class WhoWhomReader(nn.Module):
+    """Attention, and a linear layer that makes two words of the context vector of the full stop.
+
+    Args:
+        attention: maps (B, 4, 20) to (B, 4, width).
+        width: numbers per context vector.
+
+    >>> from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+    >>> reader = WhoWhomReader(MultiHeadAttentionWrapper(D_IN, 16, T, dropout=0.0, num_heads=2))
+    >>> tokens, x = encode("Ann thanked Bob")
+    >>> reader(x.unsqueeze(0)).shape  # who and whom, 16 numbers each
+    torch.Size([1, 2, 16])
+    """
+
+    def __init__(self, attention: nn.Module, width: int = 32):
+        super().__init__()
+        self.attention = attention
+        self.read_out = nn.Linear(check_size("width", width), 2 * D_WORD)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map sentences (B, 4, 20) to the words that answer who and whom, (B, 2, 16)."""
+        return self.read_out(self.attention(x)[:, -1]).unflatten(-1, (2, D_WORD))
+
+
+def encode(sentence: str) -> tuple[tuple[str, ...], torch.Tensor]:
+    """Turn three words, such as *Ann thanked Bob*, and a full stop into tokens.
+
+    Any words will do, since a reader knows none; equal words get equal numbers.
+
+    Returns:
+        The four tokens, and a float32 tensor of shape (4, 20).
+
+    Raises:
+        TypeError, ValueError: ``sentence`` is not a string of three words.
+
+    >>> tokens, x = encode("Ann thanked Bob")
+    >>> tokens, x.shape
+    (('Ann', 'thanked', 'Bob', '.'), torch.Size([4, 20]))
+    """
+    if not isinstance(sentence, str):
+        raise TypeError(f"sentence must be a string, got {type(sentence).__name__}")
+    words = split_tokens(sentence.strip().removesuffix("."))
+    if len(words) != 3:
+        raise ValueError(f"sentence must be 3 words, such as 'Ann thanked Bob', got {sentence!r}")
+    return (*words, "."), _sentences(*word_vectors(words))
+
+
+def word_vectors(words: Sequence[str]) -> torch.Tensor:
+    """Return 16 numbers for every word, (words, 16): random, but always the same for a word."""
+    return _centre(torch.cat([embed_text(word, D_WORD)[1] for word in words]))
+
+
+def train(
+    reader: nn.Module,
+    batches: int = 400,
+    seed: int = 0,
+    progress: bool = True,
+    watch: Callable[[int], None] | None = None,
+) -> list[float]:
+    """Train a reader in place to find who and whom; return the loss of every batch.
+
+    Each batch has 64 new words, and 64 sentences made of them; any of these words may be the
+    answer. The other arguments are those of ``pronouns.train``.
+    """
+    device, generator = device_of(reader), generator_from(seed)
+    title = "who and whom" if check_flag("progress", progress) else ""
+
+    def draw_loss() -> torch.Tensor:
+        words, verbs = _centre(torch.rand(2, BATCH_SIZE, D_WORD, generator=generator))
+        who = torch.arange(BATCH_SIZE)
+        whom = (who + torch.randint(1, BATCH_SIZE, who.shape, generator=generator)) % BATCH_SIZE
+        x = _sentences(words[who], verbs, words[whom])
+        logits = reader(x.to(device)) @ words.to(device).T  # (B, 2, 16) @ (16, words)
+        targets = torch.stack([who, whom], dim=1).to(device)
+        return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+    return minimise(reader, draw_loss, batches, LEARNING_RATE, title=title, watch=watch)
+
+
+class Report(NamedTuple):
+    """Shares of the 650 sentences in which one of ``NAMES`` thanks another."""
+
+    both_right: float
+    same_name_twice: float
+
+
+@torch.no_grad()
+def report(reader: nn.Module) -> Report:
+    """Try a reader on all ordered pairs of ``NAMES``; its training had none of them."""
+    names, (thanked,) = word_vectors(NAMES), word_vectors(["thanked"])
+    pairs = torch.tensor(list(itertools.permutations(range(len(NAMES)), 2)))  # (650, 2)
+    x = _sentences(names[pairs[:, 0]], thanked, names[pairs[:, 1]])
+    answers = _answers(reader, x, names)
+    both_right = (answers == pairs).all(dim=-1)
+    same_name_twice = answers[:, 0] == answers[:, 1]
+    return Report(both_right.float().mean().item(), same_name_twice.float().mean().item())
+
+
+@torch.no_grad()
+def answer(reader: nn.Module, sentence: str) -> tuple[str, str]:
+    """Ask who and whom: of ``NAMES`` and the sentence's words, those with the largest logits."""
+    tokens, x = encode(sentence)
+    candidates = (*NAMES, *tokens)
+    who, whom = _answers(reader, x.unsqueeze(0), word_vectors(candidates))[0].tolist()
+    return candidates[who], candidates[whom]
+
+
+def _answers(reader: nn.Module, x: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
+    """Return which of the words (words, 16) answer who and whom in sentences x, (B, 2)."""
+    device = device_of(reader)
+    logits = reader(x.to(device)) @ words.to(device).T  # (B, 2, 16) @ (16, words)
+    return logits.argmax(dim=-1).cpu()
+
+
+def _sentences(who: torch.Tensor, verb: torch.Tensor, whom: torch.Tensor) -> torch.Tensor:
+    """Put words (..., 16) together to sentences (..., 4, 20)."""
+    words = torch.broadcast_tensors(who, verb, whom, word_vectors(["."])[0])
+    places = torch.eye(T).expand(*who.shape[:-1], T, T)
+    return torch.cat([torch.stack(words, dim=-2), places], dim=-1)
+
+
+def _centre(uniform: torch.Tensor) -> torch.Tensor:
+    """Give numbers drawn from [0, 1) a mean of 0 and a standard deviation of 1."""
+    return (uniform - 0.5) * 12**0.5

@@ -1,0 +1,177 @@
+"""Who and whom: two look-ups at once, which two heads learn and one of the same width does not.
+
+Bounds hold for the seeds 0 to 9, with room to spare.
+"""
+
+import pytest
+import torch
+from torch import nn
+
+from chapter3_helpers.copy_weights import copy_weights
+from chapter3_helpers.fused_multihead import MultiHeadAttention
+from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+from chapter3_helpers.training.who_whom import (
+    D_IN,
+    NAMES,
+    T,
+    WhoWhomReader,
+    answer,
+    encode,
+    report,
+    train,
+    word_vectors,
+)
+
+
+def make(num_heads, seed=0):
+    torch.manual_seed(seed)
+    return WhoWhomReader(MultiHeadAttentionWrapper(D_IN, 32 // num_heads, T, 0.0, num_heads))
+
+
+@pytest.fixture(scope="module")
+def trained():
+    readers = {heads: make(heads) for heads in (1, 2)}
+    losses = {heads: train(reader, progress=False) for heads, reader in readers.items()}
+    return readers, losses
+
+
+def test_one_head_and_two_have_as_many_parameters():
+    one, two = (sum(p.numel() for p in make(heads).parameters()) for heads in (1, 2))
+    assert one == two
+
+
+def test_two_heads_find_both_names_and_one_mixes_them(trained):
+    readers, losses = trained
+    one, two = report(readers[1]), report(readers[2])
+    assert sum(losses[1][-20:]) / 20 > 1.0
+    assert sum(losses[2][-20:]) / 20 < 0.2
+    assert one.both_right < 0.2
+    assert one.same_name_twice > 0.7
+    assert two.both_right > 0.9
+    assert two.same_name_twice < 0.05
+
+
+def test_the_rows_of_the_full_stop_say_why(trained):
+    readers, _ = trained
+    _, x = encode("Ann thanked Bob")
+    (mixed,) = readers[1].attention.attention_weights(x)[:, -1]  # (4,)
+    assert 0.3 < mixed[0] < 0.6
+    assert 0.3 < mixed[2] < 0.6
+    rows = readers[2].attention.attention_weights(x)[:, -1]  # (2, 4): a head each
+    assert sorted(rows.argmax(dim=-1).tolist()) == [0, 2]
+    assert rows.max(dim=-1).values.min() > 0.9
+
+
+def test_a_reader_takes_any_words(trained):
+    readers, _ = trained
+    assert answer(readers[2], "Ann thanked Bob.") == ("Ann", "Bob")
+    assert answer(readers[2], "Bob thanked Ann") == ("Bob", "Ann")
+    assert answer(readers[2], "猫爱狗") == ("猫", "狗")
+    assert len(set(answer(readers[1], "Ann thanked Bob"))) == 1
+
+
+def test_what_is_learned_can_be_carried_into_one_module_with_two_heads(trained):
+    wrapper = trained[0][2].attention
+    split = MultiHeadAttention(D_IN, 32, T, dropout=0.0, num_heads=2)
+    copy_weights(wrapper, split)
+    reader = WhoWhomReader(split)
+    reader.read_out = trained[0][2].read_out
+    assert report(reader) == report(trained[0][2])
+
+
+def test_names_differ_and_stay_the_same():
+    assert len(set(NAMES)) == 26
+    vectors = word_vectors(NAMES)
+    assert vectors.shape == (26, 16)
+    assert vectors.equal(word_vectors(NAMES))
+    assert vectors.unique(dim=0).shape == (26, 16)
+    assert vectors.mean().abs() < 0.2
+    assert vectors.std() == pytest.approx(1, abs=0.1)
+
+
+def test_a_token_is_its_word_and_its_place():
+    tokens, x = encode("Ann thanked Ann.")
+    assert tokens == ("Ann", "thanked", "Ann", ".")
+    assert x[:, :16].equal(word_vectors(tokens))
+    assert x[:, 16:].equal(torch.eye(4))
+
+
+def test_every_batch_has_words_of_its_own_and_two_different_ones_in_a_sentence():
+    seen = []
+
+    class Listener(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = make(1)
+
+        def forward(self, x):
+            seen.append(x)
+            return self.inner(x)
+
+    train(Listener(), batches=3, progress=False)
+    assert [tuple(x.shape) for x in seen] == [(64, 4, 20)] * 3
+    words = torch.cat([x[:, :3, :16] for x in seen])  # (192, 3, 16)
+    who, verbs, whom = words.unbind(dim=1)
+    assert torch.cat([who, verbs]).unique(dim=0).shape[0] == 2 * 192
+    assert (who != whom).any(dim=-1).all()
+    assert words.mean().abs() < 0.1
+    assert words.std() == pytest.approx(1, abs=0.1)
+
+
+def test_a_report_counts_what_it_says():
+    """Readers that copy the words out of the sentence, right or twice the same."""
+
+    class Copies(nn.Module):
+        def __init__(self, *places):
+            super().__init__()
+            self.places = list(places)
+
+        def forward(self, x):
+            return x[:, self.places, :16]
+
+    assert report(Copies(0, 2)) == (1, 0)
+    assert report(Copies(2, 0)) == (0, 0)
+    assert report(Copies(0, 0)) == (0, 1)
+    assert answer(Copies(2, 1), "Ann thanked Bob") == ("Bob", "thanked")
+
+
+def test_the_same_seed_trains_the_same_reader_and_any_seed_trains():
+    runs = [train(make(2), batches=3, seed=seed, progress=False) for seed in (0, 0, -(10**30))]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_the_training_can_be_watched(capsys):
+    seen = []
+    train(make(2), batches=2, watch=seen.append)
+    assert seen == [0, 1, 2]
+    assert capsys.readouterr().out.split("\r")[-1].startswith("who and whom: 100%")
+
+
+def test_the_sentences_go_where_the_reader_is():
+    class Elsewhere(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.empty(1, device="meta"))
+
+        def forward(self, x):
+            raise LookupError(f"x on {x.device}")
+
+    for call in (lambda r: train(r, progress=False), report, lambda r: answer(r, "a b c")):
+        with pytest.raises(LookupError, match="x on meta"):
+            call(Elsewhere())
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: encode(3), TypeError, "sentence must be a string, got int"),
+        (lambda: encode("Ann slept"), ValueError, "3 words, such as .*, got 'Ann slept'"),
+        (lambda: answer(make(1), ""), ValueError, "sentence must be 3 words"),
+        (lambda: WhoWhomReader(make(1).attention, 0), ValueError, "width must be at least 1"),
+        (lambda: train(make(1), 0), ValueError, "batches must be at least 1, got 0"),
+        (lambda: train(make(1), progress=1), TypeError, "progress must be True or False"),
+    ],
+)
+def test_bad_arguments(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
