@@ -24,6 +24,10 @@ README_PICTURE = NOTEBOOKS.parent / "docs" / "heads.png"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
+# exemptions from comparison, folded sources and folded sections
+KEPT = ("tags", "jupyter", "jp-MarkdownHeadingCollapsed")
+
+
 def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -> None:
     """Run all cells in a fresh kernel, in place."""
     client = NotebookClient(
@@ -46,7 +50,7 @@ def tidy(notebook: nbformat.NotebookNode) -> None:
     )
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict(
-            {key: cell.metadata[key] for key in ("tags",) if key in cell.metadata}
+            {key: cell.metadata[key] for key in KEPT if key in cell.metadata}
         )
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(WIDGET_VIEW, None)
