@@ -55,9 +55,10 @@ class EncoderDecoder(nn.Module):
 
     def __init__(self, d: int = 64):
         super().__init__()
-        self.d = d = check_size("d", d, minimum=2)
+        d = check_size("d", d, minimum=2)
         if d % 2:
             raise ValueError(f"d must be even, one half for each direction, got {d}")
+        self.d = d
         self.embedding = nn.Embedding(len(ALPHABET), d // 2)
         self.encoder = nn.GRU(d // 2, d // 2, batch_first=True, bidirectional=True)
         self.decoder = nn.GRU(d, d, batch_first=True)
