@@ -207,10 +207,10 @@ def kernel_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     *leading, T, D = queries.shape
     S = keys.shape[-2]
     visible = torch.ones(T, S, dtype=torch.bool, device=queries.device).tril(S - T)
-    # Without a dimension of its own for the batch, there is one kernel only: torch.export would
-    # else fix T, for T = D is not computed by the same kernel as other lengths.
-    queries, keys = queries.reshape(-1, T, D), keys.reshape(-1, S, D)
-    identity = torch.eye(S, dtype=keys.dtype, device=keys.device).expand(keys.shape[0], S, S)
+    # With five dimensions there is one kernel only: torch.export would else fix T, for T = D is
+    # not computed by the same kernel as other lengths.
+    queries, keys = queries.reshape(1, 1, -1, T, D), keys.reshape(1, 1, -1, S, D)
+    identity = torch.eye(S, dtype=keys.dtype, device=keys.device).expand(*keys.shape[:3], S, S)
     weights = functional.scaled_dot_product_attention(queries, keys, identity, attn_mask=visible)
     return weights.view(*leading, T, S)
 
