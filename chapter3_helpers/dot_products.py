@@ -1,4 +1,4 @@
-"""How alike are two tokens? Dot products as attention scores.
+"""How well do two tokens match? Dot products as attention scores.
 
 Source: sections 3.3.1 and 3.3.2. Taught in ``01_dot_products``; ``simple_self_attention`` in
 ``02_softmax``.

@@ -52,7 +52,7 @@ What is here:
 
     map                 all of attention, at the top of every notebook
     attention           from x to context, one head or several
-    dot_products        one query: its shadow on a key, its scores, its mixture
+    dot_products        a shadow, one query and its mixture, row times column
     fused_multihead     a projection cut into heads, and whose numbers each gets
     positions           a pair turned, query and key turned together, clocks that count
     recurrent           encoder and decoder: through one state, or with a look back at all
@@ -65,7 +65,11 @@ What is here:
 
 from chapter3_helpers.diagrams.attention import attention_diagram
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram, Plane
-from chapter3_helpers.diagrams.dot_products import one_query_diagram, shadow_diagram
+from chapter3_helpers.diagrams.dot_products import (
+    one_query_diagram,
+    product_diagram,
+    shadow_diagram,
+)
 from chapter3_helpers.diagrams.fused_multihead import split_diagram
 from chapter3_helpers.diagrams.grouped_query import cache_diagram, sharing_diagram
 from chapter3_helpers.diagrams.map import attention_map
@@ -89,6 +93,7 @@ __all__ = [
     "language_model_diagram",
     "one_query_diagram",
     "processes_diagram",
+    "product_diagram",
     "rotary_diagram",
     "shadow_diagram",
     "sharing_diagram",

@@ -1,4 +1,4 @@
-"""One query: its shadow on a key, its score with every key, and what it takes from each.
+"""Dot products: a shadow, one query against all, and all queries in one matrix product.
 
 Used by ``01_dot_products`` and ``02_softmax``.
 """
@@ -10,6 +10,8 @@ import numpy as np
 
 from chapter3_helpers._figures.arrays import check_labels, to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, Plane
+
+MOST_NUMBERED = 8  # rows or columns; beyond that their numbers would make it too wide
 
 
 def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
@@ -123,3 +125,66 @@ def one_query_diagram(
         ]
         title = f"The query {tokens[query]}: scores, weights, mixture"
     return Diagram(title, blocks, arrows)
+
+
+def product_diagram(
+    queries: Any,
+    keys: Any,
+    scores: Any,
+    *,
+    query: int,
+    key: int,
+    tokens: Sequence[str],
+    key_tokens: Sequence[str] | None = None,
+) -> Diagram:
+    """Draw a matrix product as it is laid out by hand: row times column makes a cell.
+
+    Args:
+        queries: (T_q, d).
+        keys: (T_k, d); they are drawn transposed, above the scores.
+        scores: (T_q, T_k), their product.
+        query, key: the row and the column to be picked out.
+        tokens: the names of the queries.
+        key_tokens: those of the keys (default: the same).
+
+    Raises:
+        TypeError, ValueError: shapes or names do not fit, or there is no such row or column.
+
+    >>> import numpy as np
+    >>> x = np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> product_diagram(x, x, x @ x.T, query=0, key=1, tokens=["a", "b"]).title
+    'Row a times column b makes one score'
+    """
+    queries, keys, scores = to_array(queries), to_array(keys), to_array(scores)
+    fits = queries.ndim == keys.ndim == 2 and queries.shape[1:] == keys.shape[1:]
+    if not fits or scores.shape != (len(queries), len(keys)):
+        raise ValueError(
+            f"queries, keys and scores must have shapes (T_q, d), (T_k, d) and (T_q, T_k), "
+            f"got {queries.shape}, {keys.shape} and {scores.shape}"
+        )
+    key_tokens = tokens if key_tokens is None else key_tokens
+    check_labels(len(queries), tokens=tokens)
+    check_labels(len(keys), key_tokens=key_tokens)
+    for name, index, count in (("query", query, len(queries)), ("key", key, len(keys))):
+        if not 0 <= index < count:
+            raise ValueError(f"{name} must be from 0 to {count - 1}, got {index!r}")
+    look = {"numbers": max(scores.shape) <= MOST_NUMBERED}
+    above = {"columns": key_tokens, "picked_column": key, **look}
+    return Diagram(
+        f"Row {tokens[query]} times column {key_tokens[key]} makes one score",
+        cell=30 if look["numbers"] else 14,
+        blocks=[
+            Block(name="keys.T", at=(1, 0), values=keys.T, kind="key", **above),
+            Block(
+                name="queries",
+                at=(0, 1),
+                values=queries,
+                kind="query",
+                rows=tokens,
+                picked=query,
+                **look,
+            ),
+            Block(name="scores", at=(1, 1), values=scores, picked=query, **above),
+        ],
+        arrows=[Arrow("queries", "scores", "row"), Arrow("keys.T", "scores", "column")],
+    )

@@ -3,7 +3,9 @@
 import torch
 
 from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.sentence import example_inputs
 
+_, JOURNEY, _, WITH, _, STEP = example_inputs()
 FIRST = torch.tensor([2.0, -1.0, 0.5])
 SECOND = torch.tensor([1.0, 3.0, -4.0])
 QUERIES = torch.tensor([[1.0, 0.0, 2.0, -1.0], [0.5, 3.0, -2.0, 1.0]])  # (2, 4)
@@ -22,23 +24,48 @@ def _nearest(x: torch.Tensor, diagonal: float) -> torch.Tensor:
     return scores.fill_diagonal_(diagonal).argmax(dim=-1)
 
 
-DOT = Exercise(
+STRETCH = Exercise(
     name="01a",
-    solution=lambda a, b: (a * b).sum(),
-    cases=((FIRST, SECOND), (QUERIES[0], QUERIES[1])),
+    solution=lambda: (STEP @ JOURNEY / (WITH @ JOURNEY)).item(),
     misconceptions={
-        "You multiplied, but the products are still apart. A dot product is one number: add them "
-        "up.": lambda a, b: a * b,
-        "You added first and multiplied afterwards, so every entry of a met every entry of b. "
-        "Only entries in the same place are multiplied.": lambda a, b: a.sum() * b.sum(),
-        "You added where the entries meet. Multiply there: the sum comes after.": (
-            lambda a, b: (a + b).sum()
+        "That makes *with* as long as *step*. It points more nearly where *journey* does, so it "
+        "need not become as long.": lambda: (STEP.norm() / WITH.norm()).item(),
+        "You took the square root, as if both sides of the comparison grew. Only the key is "
+        "stretched, so the score grows by the same factor.": (
+            lambda: (STEP @ JOURNEY / (WITH @ JOURNEY)).sqrt().item()
+        ),
+        "That shrinks it: the fraction is upside down.": (
+            lambda: (WITH @ JOURNEY / (STEP @ JOURNEY)).item()
+        ),
+        "That is the difference of the two scores. Stretching a vector multiplies its score.": (
+            lambda: (STEP @ JOURNEY - WITH @ JOURNEY).item()
         ),
     },
 )
 
-CROSS_SCORES = Exercise(
+SHADOW = Exercise(
     name="01b",
+    solution=lambda a, b: a @ b / b.norm(),
+    cases=((FIRST, SECOND), (QUERIES[0], QUERIES[1])),
+    misconceptions={
+        "That is the dot product. It is as long as the shadow only where b has length 1.": (
+            lambda a, b: a @ b
+        ),
+        "You divided by the length of a. The shadow grows with a; it is the length of b that does "
+        "not matter.": lambda a, b: a @ b / a.norm(),
+        "You divided by both lengths. That is the cosine, which does not know how long a is.": (
+            lambda a, b: a @ b / (a.norm() * b.norm())
+        ),
+        "You divided by the square of the length of b, so this counts how many times b the shadow "
+        "is. The length of a vector is the square root of its dot product with itself.": (
+            lambda a, b: a @ b / (b @ b)
+        ),
+        "A shadow that falls backwards counts as negative.": lambda a, b: (a @ b).abs() / b.norm(),
+    },
+)
+
+CROSS_SCORES = Exercise(
+    name="01c",
     solution=lambda queries, keys: queries @ keys.T,
     cases=((QUERIES, KEYS), (KEYS, QUERIES[:1])),
     misconceptions={
@@ -54,7 +81,7 @@ CROSS_SCORES = Exercise(
 )
 
 COSINES = Exercise(
-    name="01c",
+    name="01d",
     solution=_cosines,
     cases=((KEYS,), (QUERIES,)),
     misconceptions={
@@ -74,7 +101,7 @@ COSINES = Exercise(
 )
 
 NEAREST = Exercise(
-    name="01d",
+    name="01e",
     solution=lambda x: _nearest(x, -torch.inf),
     cases=((OPPOSED,), (KEYS,)),
     misconceptions={

@@ -1,9 +1,9 @@
-"""One query: shadows, scores and mixture, in any size."""
+"""Shadows, scores, a mixture and a matrix product, in any size."""
 
 import numpy as np
 import pytest
 
-from chapter3_helpers.diagrams import one_query_diagram, shadow_diagram
+from chapter3_helpers.diagrams import one_query_diagram, product_diagram, shadow_diagram
 from tests.diagrams import check_drawing
 
 
@@ -60,3 +60,49 @@ def test_what_does_not_fit_is_refused(change, message):
 def test_shadows_need_a_dot_product_each():
     with pytest.raises(ValueError, match=r"a, b and dots must have shapes"):
         shadow_diagram(np.ones((2, 2)), [1.0, 0.0], [1.0], ["one", "two"])
+
+
+@pytest.mark.parametrize(("queries", "keys", "d"), [(1, 1, 1), (2, 6, 3), (6, 2, 3), (8, 8, 4)])
+def test_a_product_is_legible_and_picks_out_a_row_and_a_column(queries, keys, d):
+    draw = np.random.default_rng(0)
+    a, b = draw.random((queries, d)), draw.random((keys, d))
+    diagram = product_diagram(
+        *(a, b, a @ b.T),
+        query=queries - 1,
+        key=keys - 1,
+        tokens=["journey"] * queries,
+        key_tokens=["starts"] * keys,
+    )
+    check_drawing(diagram)
+    assert (diagram["keys.T"].values == b.T).all()
+    for name, row, column in (
+        ("queries", queries - 1, None),
+        ("keys.T", None, keys - 1),
+        ("scores", queries - 1, keys - 1),
+    ):
+        assert (diagram[name].picked, diagram[name].picked_column) == (row, column)
+
+
+def test_a_large_product_has_no_numbers_in_its_cells():
+    x = np.random.default_rng(0).random((12, 3))
+    diagram = product_diagram(x, x, x @ x.T, query=0, key=1, tokens=list("abcdefghijkl"))
+    check_drawing(diagram)
+    assert not diagram["scores"].numbers
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"query": 2}, "query must be from 0 to 1, got 2"),
+        ({"key": 3}, "key must be from 0 to 2, got 3"),
+        ({"keys": np.ones((3, 5))}, r"queries, keys and scores must have shapes \(T_q, d\)"),
+        ({"scores": np.ones((3, 2))}, r"queries, keys and scores must have shapes \(T_q, d\)"),
+        ({"tokens": ["a"]}, "tokens must hold 2 labels"),
+        ({"key_tokens": None}, "key_tokens must hold 3 labels"),
+    ],
+)
+def test_a_product_that_does_not_fit_is_refused(change, message):
+    fitting = {"queries": np.ones((2, 4)), "keys": np.ones((3, 4)), "scores": np.ones((2, 3))}
+    fitting |= {"query": 0, "key": 0, "tokens": ["a", "b"], "key_tokens": ["c", "d", "e"]}
+    with pytest.raises(ValueError, match=message):
+        product_diagram(**fitting | change)
