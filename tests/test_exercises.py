@@ -10,6 +10,7 @@ import torch
 
 from chapter3_helpers import exercises
 from chapter3_helpers.exercises import Exercise, equal
+from chapter3_helpers.exercises.feedback import Feedback
 from tests.notebook_files import (
     code_cells,
     exercises_with_answers,
@@ -32,10 +33,21 @@ MISCONCEPTIONS = [
     (exercise, message) for exercise in EXERCISES for message in exercise.misconceptions
 ]
 
+
+def documented_stub(x):
+    """Return twice the numbers."""
+    ...
+
+
+def forgets_return(x):
+    y = 2 * x
+    y.sum()
+
+
 double = Exercise(
     name="00z",
     solution=lambda x: 2 * x,
-    cases=((torch.tensor([1.0, 3.0]),), (torch.tensor([[0.5]]),)),
+    cases=((torch.tensor([1.0, 3.0]),), (torch.tensor([[0.5, 1.5, 2.0]]),)),
     misconceptions={"That is a square.": lambda x: x * x},
 )
 forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lambda: 21})
@@ -48,14 +60,16 @@ forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lam
         (..., "not attempted yet."),
         (lambda x: None, "not attempted yet."),
         (lambda x: ..., "not attempted yet."),
+        (documented_stub, "not attempted yet."),
+        (forgets_return, "not yet. Your function returned None. Is a `return` missing?"),
         (lambda x: x + x, "correct."),
         (lambda x: (x + x).tolist(), "correct."),
         (lambda x: x**2, "not yet. That is a square."),
         (lambda x: x[:1] * 2, "not yet. The answer for an input of shape (2,) has shape (1,)"),
         (lambda x: x * 3, "not yet. The shape is right for an input of shape (2,), but 2 of 2"),
-        (lambda x: x.oops, "not yet. Your code stopped with AttributeError"),
+        (lambda x: x.oops, "not yet. Your code stopped in line"),
         (lambda: 1, "not yet. Your code stopped with TypeError"),
-        (lambda x: sys.exit(1), "not yet. Your code stopped with SystemExit: 1"),
+        (lambda x: sys.exit(1), "not yet. Your code stopped in line"),
         (
             lambda x: 2 * x + 5j,
             "not yet. The answer for an input of shape (2,) is not a plain tensor of real numbers, "
@@ -80,12 +94,52 @@ forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lam
             "not yet. The answer for an input of shape (2,) is a value of type int",
         ),
         (lambda x: "two", "not yet. The answer for an input of shape (2,) is 'two'"),
-        (lambda x: 2 * x if x.dim() == 1 else None, "not yet. Your code returns nothing for some"),
+        (
+            lambda x: 2 * x if x.dim() == 1 else None,
+            "not yet. Your function returned None for some",
+        ),
         (7, "not yet. The answer is a function, and this is 7."),
     ],
 )
 def test_verdicts_on_functions(attempt, verdict):
     assert double.verdict(attempt).startswith(verdict)
+
+
+def test_a_miss_shows_the_smallest_case():
+    assert double.verdict(lambda x: x * 3) == (
+        "not yet. The shape is right for an input of shape (2,), but 2 of 2 numbers are not.\n"
+        "With\n    x = tensor([1., 3.])\n"
+        "your function returned\n    tensor([3., 9.])\n"
+        "and expected was\n    tensor([2., 6.])"
+    )
+    assert "With\n    x = tensor([[0.5000, 1.5000, 2.0000]])" in double.verdict(
+        lambda x: 2 * x if x.dim() == 1 else x
+    )
+    assert "With" not in forty_two.verdict(7)  # a value is not given away
+
+
+def test_an_error_names_the_line_of_the_readers_own_code():
+    def outer(x):
+        return torch.stack([x, x]) @ x.T @ torch.ones(99)
+
+    def through_a_library(x):
+        return np.apply_along_axis(lambda row: row.oops, 0, x.numpy())
+
+    assert ", `return torch.stack" in double.verdict(outer)
+    assert "`return np.apply_along_axis(lambda row: row.oops, 0, x.numpy())`, with Attr" in (
+        double.verdict(through_a_library)
+    )
+
+
+def test_a_box_says_in_a_word_what_its_colour_says():
+    right, wrong, untried = (
+        Feedback("01a", verdict)._repr_html_()
+        for verdict in ("correct.", "not yet. 1 < 2 & more.", "not attempted yet.")
+    )
+    assert "✓ Exercise 01a: Correct" in right
+    assert "✗ Exercise 01a: Not yet" in wrong
+    assert "1 &lt; 2 &amp; more." in wrong
+    assert "… Exercise 01a: Not attempted yet" in untried
 
 
 def test_a_difference_is_counted_by_the_tolerance_of_the_exercise():
@@ -157,7 +211,7 @@ def test_check_never_raises_whatever_the_answer_is(exercise, answer, capsys):
 @pytest.mark.parametrize("error", [HostileError(), ValueError("\ud800"), GeneratorExit()])
 def test_check_never_raises_whatever_the_attempt_raises(error, capsys):
     double.check(lambda x: stop(error))
-    assert f"Your code stopped with {type(error).__name__}" in capsys.readouterr().out
+    assert f"`raise error`, with {type(error).__name__}" in capsys.readouterr().out
 
 
 def test_an_interrupt_is_not_swallowed():

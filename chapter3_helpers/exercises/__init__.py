@@ -5,14 +5,20 @@ one holds what they share.
 """
 
 import copy
+import inspect
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
+from IPython.display import display
+
+from chapter3_helpers.exercises.feedback import Feedback
 
 TOLERANCE = 1e-4
+LONGEST_EXAMPLE = 1500  # characters
 
 
 @dataclass(frozen=True)
@@ -38,15 +44,13 @@ class Exercise:
     tolerance: float = TOLERANCE
 
     def check(self, attempt: Any) -> None:
-        """Print what is to be said about an attempt; never raises, whatever the attempt does."""
+        """Show what is to be said about an attempt; never raises, whatever the attempt does."""
         try:
             verdict = self.verdict(attempt)
         except Exception as error:  # an answer that fails when one looks at it
             verdict = f"not yet. Comparing your answer stopped with {_say(error)}"
-        words = verdict.encode(
-            errors="backslashreplace"
-        ).decode()  # half of a pair can't be printed
-        print(f"Exercise {self.name}: {words}")
+        words = verdict.encode(errors="backslashreplace")  # half of a pair can't be shown
+        display(Feedback(self.name, words.decode()))
 
     def verdict(self, attempt: Any) -> str:
         """Return what is to be said about an attempt, in words."""
@@ -55,7 +59,7 @@ class Exercise:
         if not self.cases:
             if callable(attempt):
                 return "not yet. The answer is a value, and this is a function."
-            return self._judge([attempt], [self.solution()], [()])
+            return self._judge(attempt, [attempt], [self.solution()], [()])
         if not callable(attempt):
             return f"not yet. The answer is a function, and this is {_describe(attempt)}."
         answers = []
@@ -65,24 +69,29 @@ class Exercise:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # sys.exit() would end the kernel
-                return f"not yet. Your code stopped with {_say(error)}"
-            if _is_nothing(answers[-1]):
-                if len(answers) == 1:
-                    return "not attempted yet."
-                return "not yet. Your code returns nothing for some of the inputs."
-        return self._judge(answers, self._answers(self.solution), self.cases)
+                return f"not yet. Your code stopped{_line(error, attempt)} with {_say(error)}"
+            if answers[-1] is Ellipsis or (answers[-1] is None and _is_stub(attempt)):
+                return "not attempted yet."
+            if answers[-1] is None:
+                some = "" if len(answers) == 1 else " for some of the inputs"
+                return f"not yet. Your function returned None{some}. Is a `return` missing?"
+        return self._judge(attempt, answers, self._answers(self.solution), self.cases)
 
-    def _judge(self, answers: list, expected: list, cases: Sequence[tuple]) -> str:
+    def _judge(self, attempt: Any, answers: list, expected: list, cases: Sequence[tuple]) -> str:
         if self._all_equal(answers, expected):
             return "correct."
         for message, mistake in self.misconceptions.items():
             wrong = self._answers(mistake) if self.cases else [mistake()]
             if self._all_equal(answers, wrong):
                 return f"not yet. {message}"
-        for answer, right, case in zip(answers, expected, cases, strict=True):
-            if not equal(answer, right, self.tolerance):
-                return f"not yet. {_difference(answer, right, case, self.tolerance)}"
-        raise AssertionError("unequal answers, each of which is equal")
+        wrong = [
+            (answer, right, case)
+            for answer, right, case in zip(answers, expected, cases, strict=True)
+            if not equal(answer, right, self.tolerance)
+        ]
+        answer, right, case = min(wrong, key=lambda found: _size(found[-1]))
+        example = _example(attempt, case, answer, right) if case else ""
+        return f"not yet. {_difference(answer, right, case, self.tolerance)}{example}"
 
     def _answers(self, function: Callable[..., Any]) -> list:
         return [function(*copy.deepcopy(case)) for case in self.cases]
@@ -150,6 +159,30 @@ def _say(error: BaseException) -> str:
         return f"{type(error).__name__}."
 
 
+def _line(error: BaseException, attempt: Callable[..., Any]) -> str:
+    """Say in which line of the attempt an error arose, if it arose in there."""
+    file = getattr(getattr(attempt, "__code__", None), "co_filename", None)
+    lines = [at for at in traceback.extract_tb(error.__traceback__) if at.filename == file]
+    if not lines:
+        return ""
+    shown = f", `{lines[-1].line}`," if lines[-1].line else ""
+    return f" in line {lines[-1].lineno}{shown}"
+
+
+def _stub(): ...
+
+
+def _is_stub(attempt: Callable[..., Any]) -> bool:
+    """Whether a function does nothing at all, as in the notebook before the first attempt."""
+    code = getattr(attempt, "__code__", None)
+    return code is not None and len(code.co_code) == len(_stub.__code__.co_code)
+
+
+def _size(case: tuple) -> int:
+    """Count the numbers in the arguments of a case."""
+    return sum(value.numel() if isinstance(value, torch.Tensor) else 1 for value in case)
+
+
 def _difference(answer: Any, expected: Any, case: tuple, tolerance: float) -> str:
     """Say where a wrong answer departs from the right one, without giving it away."""
     where = f" for an input {', '.join(map(_describe, case))}" if case else ""
@@ -161,7 +194,32 @@ def _difference(answer: Any, expected: Any, case: tuple, tolerance: float) -> st
         return f"The answer{where} is {_describe(answer)}, which is not what was expected."
     if left.shape != right.shape:
         return f"The answer{where} has shape {left.shape}; expected was {right.shape}."
+    if not case:
+        return f"The answer is {_describe(answer)}, and that is not it."
     if left.ndim == 0:
         return f"The answer{where} is {_describe(answer)}, and that is not it."
     wrong = ~np.isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
     return f"The shape is right{where}, but {int(wrong.sum())} of {wrong.size} numbers are not."
+
+
+def _example(attempt: Callable[..., Any], case: tuple, answer: Any, expected: Any) -> str:
+    """Show what a function made of a case, and what was expected, if both are short."""
+    try:
+        given = inspect.signature(attempt).bind(*case).arguments.items()
+        lines = [
+            "With",
+            *(_indent(f"{name} = ", value) for name, value in given),
+            "your function returned",
+            _indent("", answer),
+            "and expected was",
+            _indent("", expected),
+        ]
+    except Exception:  # a function without a signature, an answer without a repr
+        return ""
+    text = "\n".join(lines)
+    return f"\n{text}" if len(text) < LONGEST_EXAMPLE else ""
+
+
+def _indent(name: str, value: Any) -> str:
+    start = f"    {name}"
+    return start + repr(value).replace("\n", "\n" + " " * len(start))
