@@ -25,7 +25,7 @@ export JUPYTER_PLATFORM_DIRS := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 # Loopback only, with a token, encrypted to the kernel; no news, no look for updates, no extensions
-# from elsewhere.
+# from elsewhere. Names in the file list have the width of the date as well, and are not cut off.
 LAB_FLAGS := --ip=127.0.0.1 \
 	--KernelManager.transport_encryption=auto \
 	--LabApp.news_url=None \
@@ -56,7 +56,7 @@ $(INSTALLED): $(CONSTRAINTS) pyproject.toml
 
 lab: setup  ## open the series in JupyterLab, at the first notebook
 	@mkdir -p "$(JUPYTER_CONFIG_DIR)/labconfig"
-	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}}' > "$(JUPYTER_CONFIG_DIR)/labconfig/default_setting_overrides.json"
+	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}, "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": false}}' > "$(JUPYTER_CONFIG_DIR)/labconfig/default_setting_overrides.json"
 	jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/$(notdir $(firstword $(NOTEBOOKS))) $(LAB_ARGS)
 
 # One thread each: workers with more would wait for one another.

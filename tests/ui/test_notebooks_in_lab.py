@@ -80,6 +80,7 @@ def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server
         cell.execution_count, cell.outputs = None, []
     headings = [cell for cell in notebook.cells if re.match("## ", cell.source)]
     headings[0].metadata["jp-MarkdownHeadingCollapsed"] = True
+    code_cells(notebook)[0].metadata["jupyter"] = {"source_hidden": True}
     nbformat.write(notebook, folder / WHOLE.name)
     page = open_notebook(browser, server, WHOLE.name)
     try:
@@ -87,7 +88,10 @@ def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server
         run_all(page)
         assert errors(page) == []
         prompts = page.locator(".jp-CodeCell .jp-InputPrompt").all_text_contents()
-        assert prompts == [f"[{count + 1}]:" for count in range(len(code_cells(notebook)))]
+        assert prompts == [
+            "" if cell.metadata.get("jupyter") else f"[{count}]:"  # folded, a cell shows no count
+            for count, cell in enumerate(code_cells(notebook), start=1)
+        ]
         names = CELLS[WHOLE.stem]
         roots = page.locator(".c3-explorer")
         assert roots.count() == len(names) >= 1
