@@ -53,6 +53,7 @@ What is here:
     map                 all of attention, at the top of every notebook
     attention           from x to context, one head or several
     dot_products        a shadow, one query and its mixture, row times column
+    trainable_qkv       one token in three roles
     fused_multihead     a projection cut into heads, and whose numbers each gets
     positions           a pair turned, query and key turned together, clocks that count
     recurrent           encoder and decoder: through one state, or with a look back at all
@@ -77,6 +78,7 @@ from chapter3_helpers.diagrams.performance import traffic_diagram
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, turned_diagram
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram
 from chapter3_helpers.diagrams.tensor_parallel import processes_diagram
+from chapter3_helpers.diagrams.trainable_qkv import roles_diagram
 from chapter3_helpers.diagrams.transformer_block import language_model_diagram
 
 __all__ = [
@@ -94,6 +96,7 @@ __all__ = [
     "one_query_diagram",
     "processes_diagram",
     "product_diagram",
+    "roles_diagram",
     "rotary_diagram",
     "shadow_diagram",
     "sharing_diagram",

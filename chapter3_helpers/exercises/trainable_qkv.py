@@ -7,7 +7,7 @@ import torch
 from chapter3_helpers.exercises import Exercise
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
 
-QUERIES = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.0, -0.5]])  # (2, 3)
+W_QUERY = torch.tensor([[0.5, 1.5], [-1.0, 0.0], [2.0, -0.5]])  # (3, 2)
 KEYS = torch.tensor(  # (5, 3)
     [[1.0, 0.0, 0.5], [-1.0, 2.0, 0.0], [0.0, 1.0, 1.0], [2.0, -1.0, 0.5], [0.5, 0.5, 0.5]]
 )
@@ -51,49 +51,8 @@ CARRY_WEIGHTS = Exercise(
     },
 )
 
-WEIGHTS = Exercise(
-    name="03b",
-    solution=lambda queries, keys: torch.softmax(queries @ keys.T / keys.shape[1] ** 0.5, dim=-1),
-    cases=((QUERIES, KEYS), (KEYS, 2 * QUERIES)),
-    misconceptions={
-        "The scores are not scaled. Divide them by the square root of d_k before softmax.": (
-            lambda queries, keys: torch.softmax(queries @ keys.T, dim=-1)
-        ),
-        "You divided by d_k itself. The spread of the scores grows with its square root, so this "
-        "flattens the weights more, the wider the keys are.": (
-            lambda queries, keys: torch.softmax(queries @ keys.T / keys.shape[1], dim=-1)
-        ),
-        "You divided by the square root of the number of keys. d_k is how many numbers are in one "
-        "key, the last dimension.": (
-            lambda queries, keys: torch.softmax(queries @ keys.T / keys.shape[0] ** 0.5, dim=-1)
-        ),
-        "Your columns sum to 1. Every query shares out its attention over the keys: softmax runs "
-        "along the last dimension.": (
-            lambda queries, keys: torch.softmax(queries @ keys.T / keys.shape[1] ** 0.5, dim=0)
-        ),
-        "You scaled the weights instead of the scores, so the rows no longer sum to 1.": (
-            lambda queries, keys: torch.softmax(queries @ keys.T, dim=-1) / keys.shape[1] ** 0.5
-        ),
-    },
-)
-
-MERGE = Exercise(
-    name="03c",
-    solution=lambda W_query, W_key: W_query @ W_key.T,
-    cases=((KEYS[:, :2], KEYS[:, 1:] + 1), (QUERIES.T, QUERIES.T - 0.5)),
-    misconceptions={
-        "This is (d_out, d_out). M stands between two tokens, x @ M @ x.T: it is (d_in, d_in).": (
-            lambda W_query, W_key: W_query.T @ W_key
-        ),
-        "This matrix gives the transposed scores: what each key thinks of each query. The row of a "
-        "score belongs to the query, so W_query stands first.": (
-            lambda W_query, W_key: W_key @ W_query.T
-        ),
-    },
-)
-
 COUNT = Exercise(
-    name="03d",
+    name="03b",
     solution=lambda d_in, d_out, T: 3 * d_in * d_out,
     cases=((5, 2, 11), (768, 64, 1024)),
     misconceptions={
@@ -104,6 +63,46 @@ COUNT = Exercise(
         ),
         "You counted the numbers in the queries, keys and values. Those follow from the input; the "
         "parameters are the matrices that make them.": lambda d_in, d_out, T: 3 * T * d_out,
+    },
+)
+
+CIRCLE = Exercise(
+    name="03c",
+    solution=lambda T, strength: strength * torch.eye(T).roll(1, dims=1),
+    cases=((3, 10.0), (5, 2.0)),
+    misconceptions={
+        "Every token scores high for the one before it. Row i is the query: its number belongs in "
+        "the column of the token that it looks at.": (
+            lambda T, strength: strength * torch.eye(T).roll(1, dims=0)
+        ),
+        "The circle is open: the last token looks at nobody. After the last comes the first.": (
+            lambda T, strength: strength * torch.eye(T).roll(1, dims=1).triu()
+        ),
+        "Every token looks at itself, as with plain dot products. Move the ones by a column.": (
+            lambda T, strength: strength * torch.eye(T)
+        ),
+        "The direction is right, and the scores are all 1: multiply by `strength`.": (
+            lambda T, strength: torch.eye(T).roll(1, dims=1)
+        ),
+        "This looks both ways, which is what a symmetric score does. Each token may look only at "
+        "the next one.": (
+            lambda T, strength: strength * (torch.eye(T).roll(1, dims=0) + torch.eye(T).roll(1, 1))
+        ),
+    },
+)
+
+MERGE = Exercise(
+    name="03d",
+    solution=lambda W_query, W_key: W_query @ W_key.T,
+    cases=((KEYS[:, :2], KEYS[:, 1:] + 1), (W_QUERY, W_QUERY - 0.5)),
+    misconceptions={
+        "This is (d_out, d_out). M stands between two tokens, x @ M @ x.T: it is (d_in, d_in).": (
+            lambda W_query, W_key: W_query.T @ W_key
+        ),
+        "This matrix gives the transposed scores: what each key thinks of each query. The row of a "
+        "score belongs to the query, so W_query stands first.": (
+            lambda W_query, W_key: W_key @ W_query.T
+        ),
     },
 )
 
