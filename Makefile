@@ -25,7 +25,7 @@ export JUPYTER_PLATFORM_DIRS := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 # Loopback only, with a token, encrypted to the kernel; no news, no look for updates, no extensions
-# from elsewhere. Names in the file list have the width of the date as well, and are not cut off.
+# from elsewhere. Names in the file list get the width of the date as well.
 LAB_FLAGS := --ip=127.0.0.1 \
 	--KernelManager.transport_encryption=auto \
 	--LabApp.news_url=None \
