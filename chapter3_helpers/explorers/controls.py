@@ -1,10 +1,20 @@
 """What a reader moves: each control says its name, label, default and tooltip.
 
-They become real ipywidgets, which bring the keyboard and words for a screen reader with them.
+They become real ipywidgets, which bring the keyboard and words for a screen reader with them::
+
+    Slider("p", "p", 0.5, "The probability of a drop", low=0.0, high=0.9, step=0.05, play=500)
+    Buttons("row", "asking", 1, "Whose row to read", options=[("0 Your", 0), ("1 journey", 1)])
+    Thumbnails("head", "head", 0, "Which head to read", options=range(4))  # see there
+    Seed("seed", "seed", 123, "Another seed draws other weights")
+    Switch("causal", "hide the future", True, "The causal mask", presented=False)
+
+``enabled`` takes a control away where it means nothing; ``presented=False`` takes it away from the
+back row's view as well, as a text and a seed are by default.
 """
 
+import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import ipywidgets as widgets
@@ -16,7 +26,8 @@ Settings = Mapping[str, Any]
 class Control:
     """What all controls have: a name in the settings, a label, a default and a tooltip.
 
-    ``enabled`` says for which settings the control means something.
+    ``enabled`` says for which settings the control means something; it is not shown for others.
+    ``presented`` says whether it is there while the explorer is presented.
     """
 
     name: str
@@ -24,10 +35,15 @@ class Control:
     default: Any
     tooltip: str
     enabled: Callable[[Settings], bool] = lambda settings: True
+    presented: bool = field(default=True, kw_only=True)
 
     def build(self, settings: Settings) -> widgets.Widget:
-        """Make the ipywidgets control."""
+        """Make the ipywidgets control, which has the value."""
         raise NotImplementedError
+
+    def place(self, widget: widgets.Widget) -> widgets.Widget:
+        """Return what stands on the page: the control, or a box with more beside it."""
+        return widget
 
     def words(self) -> dict[str, Any]:
         """Return what every ipywidgets control is given."""
@@ -35,23 +51,35 @@ class Control:
             "value": self.default,
             "description": self.label,
             "tooltip": self.tooltip,
-            "style": {"description_width": "110px"},
-            "layout": widgets.Layout(width="auto", min_width="300px", flex="1 1 300px"),
+            "style": {"description_width": "initial"},
+            "layout": _width(),
         }
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slider(Control):
-    """A number from ``low`` to ``high``; whole if ``step`` is."""
+    """A number from ``low`` to ``high``; whole if ``step`` is.
+
+    ``play`` puts a button in front that walks through the steps, one in so many milliseconds.
+    """
 
     low: float
     high: float
     step: float = 1
+    play: int | None = None
 
     def build(self, settings: Settings) -> widgets.Widget:
         whole = all(isinstance(value, int) for value in (self.default, self.low, self.step))
         kind = widgets.IntSlider if whole else widgets.FloatSlider
         return kind(min=self.low, max=self.high, step=self.step, **self.words())
+
+    def place(self, widget: widgets.Widget) -> widgets.Widget:
+        if self.play is None:
+            return widget
+        player = widgets.Play(
+            min=self.low, max=self.high, step=self.step, value=widget.value, interval=self.play
+        )
+        return _beside(player, widget, "value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +87,11 @@ class Steps(Control):
     """A slider over listed values, such as the divisors of ``d_out``.
 
     ``options`` are values, or (label, value) pairs; where what is on offer depends on the other
-    settings, a function of these.
+    settings, a function of these. ``play`` is as for ``Slider``.
     """
 
     options: Sequence[Any] | Callable[[Settings], Sequence[Any]]
+    play: int | None = None
 
     def offered(self, settings: Settings) -> list[Any]:
         """Return the options for these settings."""
@@ -71,12 +100,54 @@ class Steps(Control):
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.SelectionSlider(options=self.offered(settings), **self.words())
 
+    def place(self, widget: widgets.Widget) -> widgets.Widget:
+        if self.play is None:
+            return widget
+        last = len(widget.options) - 1
+        player = widgets.Play(min=0, max=last, value=widget.index, interval=self.play)
+        widget.observe(
+            lambda change: player.set_trait("max", len(change.new) - 1), names="_options_labels"
+        )
+        return _beside(player, widget, "index")
+
 
 @dataclass(frozen=True, kw_only=True)
+class Buttons(Steps):
+    """One of a few choices, side by side, each a button: tokens, ways, views.
+
+    The keyboard reaches every button, and a screen reader says which one is chosen: they are
+    radio buttons that look otherwise.
+    """
+
+    def build(self, settings: Settings) -> widgets.Widget:
+        words = {**self.words(), "layout": widgets.Layout(width="auto", max_width="100%")}
+        radio = widgets.RadioButtons(
+            options=self.offered(settings), orientation="horizontal", **words
+        )
+        radio.add_class("c3-buttons")
+        return radio
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thumbnails(Buttons):
+    """Buttons that lie on small pictures: a click on a head chooses it.
+
+    The pictures are a ``Heads`` panel with the name of this control, as many as there are
+    options: ``Heads("weights", weights, hidden, control="head")``. It is drawn here, above the
+    other panels.
+    """
+
+    def place(self, widget: widgets.Widget) -> widgets.Widget:
+        box = widgets.Box([widgets.HTML(), widget], layout=widgets.Layout(width="100%"))
+        box.add_class("c3-thumbnails")
+        return box
+
+
+@dataclass(frozen=True)
 class Pick(Control):
     """One of a few named choices, in a drop-down list."""
 
-    options: Sequence[Any]
+    options: Sequence[Any] = field(kw_only=True)
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.Dropdown(options=list(self.options), **self.words())
@@ -87,14 +158,57 @@ class Switch(Control):
     """Yes or no."""
 
     def build(self, settings: Settings) -> widgets.Widget:
-        return widgets.Checkbox(indent=True, **self.words())
+        words = {**self.words(), "layout": widgets.Layout(width="auto")}
+        return widgets.Checkbox(indent=False, **words)
 
 
 @dataclass(frozen=True)
 class Words(Control):
     """A line of text that the reader types."""
 
+    presented: bool = field(default=False, kw_only=True)
+
     def build(self, settings: Settings) -> widgets.Widget:
         words = self.words()
-        words["layout"] = widgets.Layout(width="auto", min_width="420px", flex="2 1 420px")
+        words["layout"] = widgets.Layout(width="auto", min_width="320px", flex="2 1 420px")
         return widgets.Text(continuous_update=True, **words)
+
+
+@dataclass(frozen=True)
+class Seed(Control):
+    """A whole number that is typed in a box, or drawn by the button beside it."""
+
+    low: int = field(default=0, kw_only=True)
+    high: int = field(default=999, kw_only=True)
+    presented: bool = field(default=False, kw_only=True)
+
+    def build(self, settings: Settings) -> widgets.Widget:
+        words = {**self.words(), "layout": widgets.Layout(width="130px")}
+        return widgets.BoundedIntText(min=self.low, max=self.high, **words)
+
+    def place(self, widget: widgets.Widget) -> widgets.Widget:
+        button = widgets.Button(
+            description="Draw again",
+            icon="random",
+            tooltip=f"Another {self.label}, by chance",
+            layout=widgets.Layout(width="auto"),
+        )
+
+        def draw(_button: Any) -> None:  # not by the random numbers that a reader may have seeded
+            drawn = self.low + secrets.randbelow(self.high - self.low)
+            widget.value = drawn + (drawn >= widget.value)  # never the one that is there
+
+        button.on_click(draw)
+        return widgets.HBox([widget, button], layout=widgets.Layout(overflow="visible"))
+
+
+def _width() -> widgets.Layout:
+    return widgets.Layout(width="auto", min_width="250px", max_width="420px", flex="1 1 250px")
+
+
+def _beside(player: widgets.Play, widget: widgets.Widget, trait: str) -> widgets.Widget:
+    """Put a player before a slider; the page itself moves one with the other."""
+    player.show_repeat = False
+    player.tooltip = f"Play {widget.description}"
+    widgets.jslink((widget, trait), (player, "value"))
+    return widgets.HBox([player, widget], layout=_width())

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import Settings, Steps, Words
+from chapter3_helpers.diagrams.core.painting import short
+from chapter3_helpers.explorers.controls import Buttons, Settings, Steps, Words
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
 EXAMPLE_TEXT = " ".join(TOKENS)
@@ -69,11 +71,14 @@ def up_to(read: Callable[[Settings], Sequence[str]]) -> Callable[[Settings], Seq
     return options
 
 
-def row_picker(default: int = 0) -> Steps:
-    """Return a slider over the tokens of the sentence, for the row to be read in large."""
-    return Steps(
-        "row", "large: query", default, "Whose row of weights to read", options=_token_options
-    )
+def row_picker(default: int = 0, **words: Any) -> Buttons:
+    """Return a button for every token of the sentence, for the query whose row is read.
+
+    ``words`` replace its name, label or tooltip: one for the key is
+    ``row_picker(0, name="column", label="asked about", tooltip="Whose key it meets")``.
+    """
+    words = {"name": "row", "label": "asking", "tooltip": "Whose row of weights to read"} | words
+    return Buttons(default=default, options=_token_options, **words)
 
 
 def swap_pickers() -> tuple[Steps, Steps]:
@@ -94,7 +99,7 @@ def _token_options(settings: Settings) -> list[tuple[str, int]]:
         tokens = read_tokens(settings["text"])
     except ValueError:  # the explorer says what is wrong with the sentence
         return [("none", 0)]
-    return [(f"{i}: {token}", i) for i, token in enumerate(tokens)]
+    return [(f"{i} {short(token)}", i) for i, token in enumerate(tokens)]
 
 
 def divisors(number: int) -> list[int]:

@@ -9,10 +9,9 @@ Every panel keeps its numbers as attributes, so that a test can ask for them wit
 0.37), defined once by ``style.STYLE``, which keeps the message for 24 heads small.
 """
 
-import html
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,19 +19,30 @@ import numpy as np
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL
 from chapter3_helpers.explorers.style import colour_classes
+from chapter3_helpers.explorers.writing import decimals_for, escape, some_of
+from chapter3_helpers.explorers.writing import four_decimals as four_decimals
 
 
 class Panel:
     """Something an explorer shows; subclasses say what."""
 
+    picture = True  # whether it can stand alone when an explorer is presented
+
     def html(self) -> str:
         """Return the panel as HTML."""
         raise NotImplementedError
 
+    def presented(self) -> "Panel":
+        """Return it as it is read from the back row."""
+        return self
+
 
 @dataclass(frozen=True)
 class Matrix(Panel):
-    """One matrix in large, a number in every cell while they fit.
+    """One matrix in large, a number in every cell; of more than 16 rows or columns some.
+
+    Where rows are queries and columns are keys, pointing at a cell, or moving the focus to a
+    label, picks out its row and its column in all such matrices of an explorer.
 
     Args:
         title: what the numbers are.
@@ -44,6 +54,9 @@ class Matrix(Panel):
         picked: the row to be marked.
         corner: what rows and columns are.
         texts: what to write in the cells in place of the numbers.
+        picked_column: the column to be marked.
+        dropped: boolean (rows, columns), True where a cell carries a cross instead of a number.
+        decimals: how many to write (default: two, or four where two would hide the differences).
     """
 
     title: str
@@ -55,30 +68,52 @@ class Matrix(Panel):
     picked: int | None = None
     corner: tuple[str, str] = (QUERY_LABEL, KEY_LABEL)
     texts: Sequence[Sequence[str]] | None = None
+    picked_column: int | None = None
+    dropped: Any = None
+    decimals: int | None = None
+
+    def presented(self) -> "Matrix":
+        return replace(self, decimals=2)
 
     def html(self) -> str:
         values = to_array(self.values).astype(float)
         columns = self.rows if self.columns is None else self.columns
         classes = colour_classes(values, self.hidden, self.signed)
-        decimals = 4 if values.shape[1] <= 8 else 2
-        write = values.shape[1] <= 16
+        decimals = self.decimals or decimals_for(values[classes != "h"])
+        dropped = None if self.dropped is None else to_array(self.dropped)
+        across = some_of(len(columns), self.picked_column)
+        linked = " c3q" if self.corner == (QUERY_LABEL, KEY_LABEL) else ""
+        turned = " c3t" if len(across) > 10 else ""
         lines = [
-            f'<div class="c3w"><table class="c3m"><caption>{escape(self.title)}</caption>',
+            f'<div class="c3w"><table class="c3m{linked}{turned}">'
+            f"<caption>{escape(self.title)}</caption>",
             f'<tr><th class="corner">{escape(self.corner[1])} →<br>{escape(self.corner[0])} ↓</th>',
-            *(f'<th scope="col">{escape(label)}</th>' for label in columns),
-            "</tr>",
         ]
-        for i, label in enumerate(self.rows):
+        for j in across:
+            marked = ' class="picked"' if j is not None and j == self.picked_column else ""
+            lines.append(
+                "<th>…"
+                if j is None
+                else f'<th scope="col" tabindex=0{marked}><span>{escape(columns[j])}</span></th>'
+            )
+        lines.append("</tr>")
+        for i in some_of(len(self.rows), self.picked):
+            if i is None:
+                lines.append("<tr><th>⋮" + "<td class=gap>" * len(across) + "</tr>")
+                continue
             marked = ' class="picked"' if i == self.picked else ""
-            lines.append(f'<tr{marked}><th scope="row">{escape(label)}</th>')
-            for j, colour in enumerate(classes[i]):
-                if colour == "h":
+            lines.append(f'<tr{marked}><th scope="row" tabindex=0>{escape(self.rows[i])}</th>')
+            for j in across:
+                if j is None:
+                    lines.append("<td class=gap>…")
+                elif classes[i, j] == "h":
                     lines.append('<td class="h" aria-label="hidden"></td>')
+                elif dropped is not None and dropped[i, j]:
+                    lines.append('<td class="w0 x" aria-label="dropped">×</td>')
                 elif self.texts is not None:
-                    lines.append(f"<td class={colour}>{escape(self.texts[i][j])}")
+                    lines.append(f"<td class={classes[i, j]}>{escape(self.texts[i][j])}")
                 else:
-                    number = f"{values[i, j]:.{decimals}f}" if write else ""
-                    lines.append(f"<td class={colour}>{number}")
+                    lines.append(f"<td class={classes[i, j]}>{values[i, j]:.{decimals}f}")
             lines.append("</tr>")
         return "".join(lines) + "</table></div>"
 
@@ -93,6 +128,8 @@ class Heads(Panel):
         hidden: boolean (rows, columns), as for ``Matrix``.
         picked: the head to be marked.
         names: one per head (default: ``head 0``, ``head 1``, ...).
+        control: the ``Thumbnails`` control by which a head is chosen; the pictures then lie there,
+            under its buttons, which have the names.
     """
 
     title: str
@@ -100,26 +137,32 @@ class Heads(Panel):
     hidden: Any = None
     picked: int | None = None
     names: Sequence[str] | None = None
+    control: str | None = None
 
     def html(self) -> str:
         values = to_array(self.values).astype(float)
         names = self.names or [f"head {head}" for head in range(len(values))]
-        size = max(4, min(16, 120 // values.shape[-1]))
+        size = max(
+            3 if self.control else 4, min(16, (76 if self.control else 120) // values.shape[-1])
+        )
         tables = []
         for head, (name, matrix) in enumerate(zip(names, values, strict=True)):
             rows = "".join(
                 "<tr>" + "".join(f"<td class={colour}>" for colour in row)
                 for row in colour_classes(matrix, self.hidden)
             )
+            if self.control:
+                tables.append(f'<table class="c3h" aria-hidden="true">{rows}</table>')
+                continue
             marked = " picked" if head == self.picked else ""
             tables.append(
                 f'<table class="c3h{marked}" role="img" aria-label="{escape(name)}: largest weight '
                 f'{np.nanmax(matrix):.2f}"><caption>{escape(name)}</caption>{rows}</table>'
             )
-        return (
-            f'<section class="c3s"><h4>{escape(self.title)}</h4>'
-            f'<div class="c3g" style="--cell:{size}px">{"".join(tables)}</div></section>'
-        )
+        grid = f'<div class="c3g" style="--cell:{size}px">{"".join(tables)}</div>'
+        if self.control:
+            return f'<div class="c3">{grid}</div>'
+        return f'<section class="c3s"><h4>{escape(self.title)}</h4>{grid}</section>'
 
 
 @dataclass(frozen=True)
@@ -133,15 +176,21 @@ class Bars(Panel):
     labels: Sequence[str]
     values: Any
     largest: float = 1.0
+    decimals: int | None = None
+
+    def presented(self) -> "Bars":
+        return replace(self, decimals=2)
 
     def html(self) -> str:
         rows = []
-        for label, value in zip(self.labels, to_array(self.values).astype(float), strict=True):
+        values = to_array(self.values).astype(float)
+        decimals = self.decimals or decimals_for(values)
+        for label, value in zip(self.labels, values, strict=True):
             known = value > -math.inf  # NaN is not
             width = 100 * min(max(value / self.largest, 0.0), 1.0) if known else 0.0
             rows.append(
                 f'<tr><th scope="row">{escape(label)}</th><td class="n">'
-                f"{f'{value:.4f}' if known else 'hidden'}</td>"
+                f"{f'{value:.{decimals}f}' if known else 'hidden'}</td>"
                 f'<td class="b"><div style="width:{width:.1f}%"></div></td></tr>'
             )
         return f'<table class="c3b"><caption>{escape(self.title)}</caption>{"".join(rows)}</table>'
@@ -153,6 +202,7 @@ class Facts(Panel):
 
     values: Mapping[str, Any]
     title: str = ""
+    picture = False
 
     def html(self) -> str:
         rows = "".join(
@@ -168,26 +218,27 @@ class Note(Panel):
     """A sentence."""
 
     text: str
+    picture = False
 
     def html(self) -> str:
         return f'<p class="c3n">{escape(self.text)}</p>'
 
 
-def four_decimals(values: Any) -> str:
-    """Write numbers side by side, such as the sums of rows."""
-    return " ".join(f"{value:.4f}" for value in to_array(values).tolist())
+def render(panels: Sequence[Panel], present: bool = False) -> str:
+    """Return the HTML of several panels, side by side where there is room.
 
-
-def escape(text: str) -> str:
-    """Make a text safe inside HTML, in attributes too."""
-    return html.escape(str(text), quote=True)
-
-
-def render(panels: Sequence[Panel]) -> str:
-    """Return the HTML of several panels, side by side where there is room."""
+    For the back row it is what is said and the first picture. What belongs to a control of small
+    pictures is drawn there instead.
+    """
+    panels = [panel for panel in panels if not getattr(panel, "control", None)]
+    if present:
+        first = next((panel for panel in panels if panel.picture), None)
+        panels = [p.presented() for p in panels if p is first or isinstance(p, Note)]
     return f'<div class="c3">{"".join(panel.html() for panel in panels)}</div>'
 
 
-def render_error(message: str) -> str:
-    """Return the HTML of a sentence that says why there is nothing to show."""
-    return f'<div class="c3"><p class="error" role="alert">{escape(message)}</p></div>'
+def render_error(message: str, before: str = "") -> str:
+    """Return the HTML of a sentence that says why there is nothing new to show, and of what was
+    shown before, dimmed."""
+    stale = f'<div class="c3-stale" aria-hidden="true">{before}</div>' if before else ""
+    return f'<div class="c3"><p class="error" role="alert">{escape(message)}</p></div>{stale}'

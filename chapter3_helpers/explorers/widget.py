@@ -1,9 +1,9 @@
-"""Controls on top, panels below: the widget that every explorer is.
+"""Controls on top, where they stay, panels below: the widget that every explorer is.
 
 What is shown is a plain function of the settings; this module only wires it to real ipywidgets
 controls, which bring labels, tooltips and the keyboard with them. Settings that would not fit
 together can't be reached: a control's options may depend on the other settings, and a control
-that has no meaning for them is greyed out.
+that has no meaning for them is not shown.
 """
 
 import contextlib
@@ -15,8 +15,8 @@ from typing import Any
 import ipywidgets as widgets
 from traitlets import TraitError
 
-from chapter3_helpers.explorers.controls import Control, Settings, Slider, Steps
-from chapter3_helpers.explorers.panels import Panel, escape, render, render_error
+from chapter3_helpers.explorers.controls import Control, Settings, Slider, Steps, Thumbnails
+from chapter3_helpers.explorers.panels import Heads, Panel, escape, render, render_error
 from chapter3_helpers.explorers.style import STYLE
 
 
@@ -46,6 +46,7 @@ class Explorer(widgets.VBox):
         self.name, self.spec = name, tuple(controls)
         self.panels, self.lines = panels, lines
         self._quiet = True  # while several controls change together, the view waits
+        self._drawn = ""  # what was shown last, for where a text can't be read
         defaults = {control.name: control.default for control in controls}
         self.controls: dict[str, widgets.Widget] = {
             control.name: control.build(defaults) for control in controls
@@ -59,28 +60,39 @@ class Explorer(widgets.VBox):
             tooltip="The lines that give these numbers",
             icon="code",
         )
+        self.present_button = widgets.ToggleButton(
+            value=False,
+            description="Present",
+            tooltip="One picture, large enough for the back row, and the controls that matter",
+            icon="expand",
+        )
         self.view = widgets.HTML(layout=widgets.Layout(width="100%"))
         self.code_view = widgets.HTML(layout=widgets.Layout(width="100%", display="none"))
         for widget in self.controls.values():
             widget.observe(self._changed, names="value")
         self.reset_button.on_click(self.reset)
-        self.code_button.observe(self._changed, names="value")
-        row = widgets.Layout(display="flex", flex_flow="row wrap", width="100%")
+        for button in (self.code_button, self.present_button):
+            button.observe(self._changed, names="value")
+        self.places = {c.name: c.place(self.controls[c.name]) for c in self.spec}
+        below = [self.places[c.name] for c in self.spec if isinstance(c, Thumbnails)]
+        above = [place for place in self.places.values() if place not in below]
+        tools = widgets.HBox([self.reset_button, self.code_button, self.present_button])
+        bar = widgets.Box([*above, tools])
+        hidden = widgets.Layout(display="none")
         super().__init__(
-            [
-                widgets.HTML(STYLE, layout=widgets.Layout(display="none")),
-                widgets.Box(list(self.controls.values()), layout=row),
-                widgets.HBox([self.reset_button, self.code_button]),
-                self.code_view,
-                self.view,
-            ],
-            layout=widgets.Layout(width="100%"),
+            [widgets.HTML(STYLE, layout=hidden), bar, self.code_view, *below, self.view],
+            layout=widgets.Layout(width="100%", overflow="visible"),
         )
+        bar.add_class("c3-controls")
+        tools.add_class("c3-tools")
         # so that a page's own style, or a test, can find an explorer and its controls
         self.add_class("c3-explorer")
         self.view.add_class("c3-view")
-        for name, widget in self.controls.items():
-            widget.add_class(f"c3-control-{name}")
+        for control in self.spec:
+            place = self.places[control.name]
+            place.add_class(f"c3-control-{control.name}")
+            if not control.presented:
+                place.add_class("c3-unpresented")
         self.set(**(settings or {}))
         self._start = self.settings
 
@@ -163,21 +175,30 @@ class Explorer(widgets.VBox):
         try:
             for control in self.spec:
                 self._offer(control)
-                widget, settings = self.controls[control.name], self.settings
-                disabled = not control.enabled(settings)
-                if widget.disabled != disabled:
-                    widget.disabled = disabled
+                layout = self.places[control.name].layout
+                display = None if control.enabled(self.settings) else "none"
+                if layout.display != display:
+                    layout.display = display
         finally:
             self._quiet = False
-        settings = self.settings
+        settings, present = self.settings, self.present_button.value
         try:
-            shown = render(self.panels(settings))
-            code = self.code(settings) if self.code_button.value else ""
+            panels = self.panels(settings)
+            self._drawn = render(panels, present)
+            shown, code = self._drawn, self.code(settings) if self.code_button.value else ""
+            self._draw_thumbnails(panels)
         except ValueError as error:
-            shown, code = render_error(str(error)), ""
+            shown, code = render_error(str(error), self._drawn), ""
+        (self.add_class if present else self.remove_class)("c3-present")
         self.view.value = shown
         self.code_view.value = f'<div class="c3"><pre><code>{escape(code)}</code></pre></div>'
         self.code_view.layout.display = None if code else "none"
+
+    def _draw_thumbnails(self, panels: Sequence[Panel]) -> None:
+        """Draw what lies under the buttons of a ``Thumbnails`` control."""
+        for panel in panels:
+            if isinstance(panel, Heads) and panel.control:
+                self.places[panel.control].children[0].value = panel.html()
 
     def __repr__(self) -> str:
         return f"Explorer: {self.name}. Run this cell in JupyterLab to move its controls."

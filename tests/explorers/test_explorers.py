@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ipywidgets.widgets import widget as widget_registry
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.controls import Pick, Slider, Steps, Switch, Words
+from chapter3_helpers.explorers.controls import Buttons, Pick, Seed, Slider, Steps, Switch, Words
 from chapter3_helpers.explorers.panels import render
 from chapter3_helpers.explorers.widget import Explorer
 from tests.explorers import run
@@ -47,6 +47,8 @@ def values(subject: Explorer, control) -> list:
         return list(control.options)
     if isinstance(control, Steps):
         return [value for _, value in subject.controls[control.name]._options_full]
+    if isinstance(control, Seed):
+        return list(range(control.low, control.high + 1))
     steps = round((control.high - control.low) / control.step)
     return [control.low + k * control.step for k in range(steps + 1)]
 
@@ -108,7 +110,8 @@ def test_the_code_agrees_at_both_ends_of_every_control(topic):
     for control in subject.spec:
         subject.reset()
         every = values(subject, control)
-        for value in {every[0]: 0, every[-1]: 0} if isinstance(control, Slider | Steps) else every:
+        ends = isinstance(control, Seed | Slider | Steps)
+        for value in {every[0]: 0, every[-1]: 0} if ends else every:
             subject.set(**{control.name: value})
             check_code(topic, subject.settings)
 
@@ -117,7 +120,7 @@ def test_the_code_agrees_at_both_ends_of_every_control(topic):
 def test_nothing_is_left_behind(topic):
     """However often it is drawn anew, the number of living objects stays what it was."""
     subject, choose = explorer(topic), random.Random(0)
-    moved = [control for control in subject.spec if isinstance(control, Slider | Steps)]
+    moved = [c for c in subject.spec if isinstance(c, Seed | Slider | Steps)]
 
     def living_after(steps: int) -> tuple[int, int]:
         for _ in range(steps):
@@ -138,7 +141,7 @@ def test_reset_goes_back_to_the_start(topic):
     subject.reset()
     start, defaults = subject.view.value, subject.settings
     for control in subject.spec:
-        if isinstance(control, Slider | Steps):
+        if isinstance(control, Seed | Slider | Steps):
             subject.controls[control.name].value = values(subject, control)[-1]
     assert subject.settings != defaults
     subject.reset_button.click()
@@ -177,7 +180,7 @@ def test_every_control_has_a_label_a_tooltip_and_a_readout(topic):
         assert widget.description == control.label
         assert len(control.label) > 0
         assert len(control.tooltip) > 10
-        if isinstance(control, Slider | Steps):
+        if isinstance(control, Slider | Steps) and not isinstance(control, Buttons):
             assert widget.readout
 
 

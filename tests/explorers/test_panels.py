@@ -46,7 +46,7 @@ def test_plus_infinity_is_written_and_minus_infinity_and_nan_are_hatched(signed)
     shown = Matrix("t", [[0.5, inf], [-inf, NAN]], ["a", "b"], signed=signed).html()
     cells = re.findall(r"<td class=\"?(\w+)\"?[^>]*>([^<]*)", shown)
     classes = ("s100", "s100") if signed else ("w50", "w100")
-    assert cells == [*zip(classes, ("0.5000", "inf"), strict=True), ("h", ""), ("h", "")]
+    assert cells == [*zip(classes, ("0.50", "inf"), strict=True), ("h", ""), ("h", "")]
 
 
 def test_a_bar_of_infinity_is_long_and_what_is_no_number_is_hidden():

@@ -6,12 +6,13 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from chapter3_helpers.explorers.controls import Control, Pick, Steps, Switch, Words
+from chapter3_helpers.explorers.controls import Buttons, Control, Pick, Seed, Steps, Switch, Words
 from chapter3_helpers.explorers.panels import render, render_error
 from chapter3_helpers.explorers.widget import Explorer
 
 # The text of everything that carries a word or a number, and the classes that carry a colour.
 READ = """root => Array.from(root.querySelectorAll('td, th, caption, h4, p, figcaption, text'))
+    .filter(e => !e.closest('.c3-stale'))
     .map(e => (e.className.baseVal ?? e.className) + '|' + e.textContent)"""
 PARSE = f"html => ({READ})(new DOMParser().parseFromString(html, 'text/html').body)"
 # What stands on the page at one moment: the controls and, read in the same breath, what is shown.
@@ -23,6 +24,7 @@ SNAPSHOT = f"""(root, names) => {{
             text: input?.value,
             on: input?.checked,
             choice: list?.options[list.selectedIndex]?.text,
+            button: place.querySelector('label:has(:checked)')?.textContent,
             readout: place.querySelector('.widget-readout')?.innerText,
         }};
     }});
@@ -55,7 +57,7 @@ class PageExplorer:
         return settings, shown
 
     def expected(self, settings: dict[str, Any]) -> list[str]:
-        """Compute what it should show for these settings."""
+        """Compute what it should show for these settings; what is dimmed is left out."""
         key = repr(settings)
         if key not in self._expected:
             try:
@@ -133,10 +135,12 @@ class PageExplorer:
                     return self.choose(other, value)
         raise AssertionError(f"no one choice enables {control.name} of {self.model.name}")
 
-    def choose(self, control: Pick | Switch, value: Any) -> None:
+    def choose(self, control: Buttons | Pick | Switch, value: Any) -> None:
         place = self.control(control)
         if isinstance(control, Switch):
             place.locator("input").set_checked(value)
+        elif isinstance(control, Buttons):
+            place.locator("input").nth(_choices(control).index(value)).click()
         else:
             place.locator("select").select_option(index=_choices(control).index(value))
         self.model.set(**{control.name: value})  # it knows what else moves with it
@@ -158,6 +162,10 @@ class PageExplorer:
             # JupyterLab takes the arrows of a closed list (ipywidgets issue 3912): open it
             self.page.keyboard.press("Space")
             self._pick(place, "ArrowUp", "ArrowDown")
+        elif isinstance(control, Seed):
+            place.locator("input").press("ArrowUp")
+        elif isinstance(control, Buttons):
+            place.locator("input:not(:checked)").last.press("Space")
         else:
             handle = place.locator(".noUi-handle")
             handle.focus()
@@ -175,6 +183,10 @@ class PageExplorer:
         elif isinstance(control, Pick):
             place.locator("select").click()
             self._pick(place, "Home", "End")  # the open list is out of the page's mouse's reach
+        elif isinstance(control, Seed):
+            place.get_by_role("button", name="Draw again").click()
+        elif isinstance(control, Buttons):
+            place.locator("input:not(:checked)").first.click()
         else:
             place.scroll_into_view_if_needed()
             handle = place.locator(".noUi-handle").bounding_box()
@@ -211,16 +223,20 @@ def _value(control: Control, parts: dict[str, Any], settings: dict[str, Any]) ->
         return parts["on"]
     if isinstance(control, Pick):
         return _by_label(control.options, parts["choice"] or "")
+    if isinstance(control, Seed):
+        return int(parts["text"])
     if isinstance(control, Steps):
-        return _by_label(control.offered(settings), parts["readout"])
+        shown = parts["button" if isinstance(control, Buttons) else "readout"]
+        return _by_label(control.offered(settings), shown or "")
     return type(control.default)(parts["readout"].replace(",", ""))
 
 
 def _choices(control: Control) -> list[Any]:
-    """Return what a drop-down list or a checkbox offers; nothing for other controls."""
+    """Return what a list, fixed buttons or a checkbox offer; nothing for other controls."""
     if isinstance(control, Switch):
         return [False, True]
-    options = control.options if isinstance(control, Pick) else ()
+    listed = isinstance(control, Buttons | Pick) and not callable(control.options)
+    options = control.options if listed else ()
     return [option[1] if isinstance(option, tuple) else option for option in options]
 
 

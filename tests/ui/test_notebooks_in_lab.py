@@ -107,13 +107,15 @@ from chapter3_helpers.explorers.controls import Slider
 from chapter3_helpers.explorers.panels import Note
 from chapter3_helpers.explorers.widget import Explorer
 
-def build(enabled):
-    return Explorer(
+def build(stuck):
+    explorer = Explorer(
         "one slider",
-        [Slider("a", "a", 1, "This one may move or not", enabled, low=0, high=9)],
+        [Slider("a", "a", 1, "This one may move or not", low=0, high=9)],
         lambda settings: [Note(str(settings["a"]))],
         lambda settings: [f"a = {settings['a']}"],
     )
+    explorer.controls["a"].disabled = stuck
+    return explorer
 """
 
 
@@ -121,13 +123,13 @@ def test_a_control_that_does_not_move_is_noticed_and_a_question_for_a_kernel_ans
     browser, server, folder
 ):
     """What drives the explorers says so, rather than pass over the control."""
-    write_notebook(folder / "stuck.ipynb", f"{STUCK}\nbuild(lambda _: False)", kernel=False)
+    write_notebook(folder / "stuck.ipynb", f"{STUCK}\nbuild(True)", kernel=False)
     space: dict = {}
     exec(STUCK, space)
     page = open_notebook(browser, server, "stuck.ipynb")
     try:
         run_all(page)
-        model = space["build"](lambda _: True)
+        model = space["build"](False)
         explorer = PageExplorer(page, page.locator(".c3-explorer"), model)
         explorer.settle_at(model.settings)
         explorer.timeout = 2

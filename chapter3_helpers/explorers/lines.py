@@ -1,0 +1,95 @@
+"""The same weights as a matrix, as lines: who looks at whom, and how much.
+
+::
+
+    Lines("attention weights", weights, tokens, hidden=hidden, picked=row)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from chapter3_helpers._figures.arrays import hidden_cells, to_array
+from chapter3_helpers.diagrams.core.painting import short
+from chapter3_helpers.diagrams.core.scene import text_width
+from chapter3_helpers.explorers.panels import Panel, escape
+
+STEP = 30  # pixels from one token to the next
+ACROSS = 170  # pixels from left to right
+THICKEST = 13  # a weight of 1
+THINNEST = 0.005  # a smaller weight has no line
+
+
+@dataclass(frozen=True)
+class Lines(Panel):
+    """Queries at the left, keys at the right, and between them lines as thick as the weights.
+
+    Pointing at a token, or moving the focus there, leaves only its lines; the style does that, so
+    nothing has to be asked of Python.
+
+    Args:
+        title: what the weights are.
+        values: array or tensor (queries, keys), from 0 to 1. -inf and NaN have no line.
+        queries: their names.
+        keys: their names (default: the queries').
+        hidden: boolean (queries, keys), True where there is no line.
+        picked: the query whose lines are dark; the others are pale.
+    """
+
+    title: str
+    values: Any
+    queries: Sequence[str]
+    keys: Sequence[str] | None = None
+    hidden: Any = None
+    picked: int | None = None
+
+    def html(self) -> str:
+        values = to_array(self.values).astype(float)
+        gone = hidden_cells(values, self.hidden)
+        keys = self.queries if self.keys is None else self.keys
+        left = 14 + max(text_width(short(token), 13, bold=True) for token in self.queries)
+        right = left + ACROSS
+        width = right + 14 + max(text_width(short(token), 13) for token in keys)
+        height = STEP * max(len(self.queries), len(keys))
+        paths = []
+        order = sorted(range(len(self.queries)), key=lambda i: i == self.picked)  # on top
+        for i in order:
+            dark = ' class="' if self.picked in (None, i) else ' class="pale '
+            for j, weight in enumerate(values[i].tolist()):
+                if gone[i, j] or weight < THINNEST:
+                    continue
+                a, b, middle = STEP * (i + 0.5), STEP * (j + 0.5), ACROSS / 2
+                paths.append(
+                    f'<path{dark}q{i} k{j}" d="M{left:.0f} {a:.0f}c{middle:.0f} 0 {middle:.0f} '
+                    f'{b - a:.0f} {ACROSS} {b - a:.0f}" '
+                    f'stroke-width="{max(0.4, THICKEST * min(weight, 1.0)):.3g}"/>'
+                )
+        shown = np.where(gone, -1.0, values)
+        ends = [
+            *_ends("q", self.queries, keys, shown, left - 8, self.picked),
+            *_ends("k", keys, self.queries, shown.T, right + 8),
+        ]
+        return (
+            f'<figure class="c3v"><figcaption>{escape(self.title)}: from query to key'
+            f'</figcaption><svg class="c3lines" viewBox="0 0 {width:.0f} {height}" '
+            f'width="{width:.0f}" role="group" aria-label="{escape(self.title)}, line by line">'
+            f"{''.join(paths)}{''.join(ends)}</svg></figure>"
+        )
+
+
+def _ends(side, tokens, others, weights, x, picked=None) -> list[str]:
+    """Write the tokens of one side; each says its largest weight to who can't see the lines."""
+    anchor, to = ("end", "attends most to") if side == "q" else ("start", "is attended to most by")
+    parts = []
+    for n, (token, row) in enumerate(zip(tokens, weights, strict=True)):
+        most = int(row.argmax())
+        said = f"{token} {to} {others[most]}: {row[most]:.2f}" if row[most] >= 0 else token
+        bold = " font-weight=600" if n == picked else ""
+        parts.append(
+            f'<text class="{side}{n}" x="{x:.0f}" y="{STEP * (n + 0.5) + 5:.0f}" tabindex=0 '
+            f'text-anchor="{anchor}"{bold} aria-label="{escape(said)}">'
+            f"{escape(short(token))}</text>"
+        )
+    return parts
