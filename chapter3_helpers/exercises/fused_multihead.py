@@ -4,7 +4,7 @@ import torch
 from torch.nn import functional
 
 from chapter3_helpers.exercises import Exercise
-from chapter3_helpers.fused_multihead import MultiHeadAttention, count_parameters, split_heads
+from chapter3_helpers.fused_multihead import MultiHeadAttention, count_parameters
 
 
 def _tensor(*shape: int) -> torch.Tensor:
@@ -38,35 +38,6 @@ GPT2_ATTENTION = Exercise(
 )
 
 
-def _plain_view(x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    B, T, width = x.shape
-    return x.reshape(B, num_heads, T, width // num_heads)
-
-
-def _heads_behind_tokens(x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    return split_heads(x, num_heads).transpose(1, 2)
-
-
-def _columns_in_turn(x: torch.Tensor, num_heads: int) -> torch.Tensor:
-    return x.unflatten(-1, (-1, num_heads)).movedim(-1, 1)
-
-
-SPLIT_BY_HAND = Exercise(
-    name="07b",
-    solution=split_heads,
-    cases=((_tensor(2, 5, 6), 3), (_tensor(3, 4, 14), 2)),
-    misconceptions={
-        "The shape is right, but the numbers changed hands: a view alone deals out the numbers "
-        "in the order in which they lie in memory, token after token.": _plain_view,
-        "Cut correctly, but the heads still stand behind the tokens: a matrix product would "
-        "compare the heads of one token, not the tokens of one head.": _heads_behind_tokens,
-        "Head 0 got columns 0, H, 2H and so on. The columns of a head stand side by side.": (
-            _columns_in_turn
-        ),
-    },
-)
-
-
 def _contributions(context: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     D = context.shape[-1]
     return torch.stack([head @ weight[:, h * D : h * D + D].T for h, head in enumerate(context)])
@@ -82,7 +53,7 @@ def _every_other_column(context: torch.Tensor, weight: torch.Tensor) -> torch.Te
 
 
 HEAD_CONTRIBUTIONS = Exercise(
-    name="07c",
+    name="07b",
     solution=_contributions,
     cases=((_tensor(2, 5, 3), _tensor(6, 6)), (_tensor(5, 4, 2), _tensor(10, 10))),
     misconceptions={
@@ -114,7 +85,7 @@ def _scale_twice(queries, keys, values, hidden):
 WINDOW = ~torch.ones(5, 5, dtype=torch.bool).triu(diagonal=-1).tril(diagonal=0)
 
 WINDOW_ATTENTION = Exercise(
-    name="07d",
+    name="07c",
     solution=_attend,
     cases=((10 * _tensor(3, 5, 2), 9 * _tensor(3, 5, 2), _tensor(3, 5, 2), WINDOW),),
     misconceptions={

@@ -3,6 +3,8 @@
 Bounds hold for the seeds 0 to 9, with room to spare.
 """
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -77,6 +79,18 @@ def test_what_is_learned_can_be_carried_into_one_module_with_two_heads(trained):
     reader = WhoWhomReader(split)
     reader.read_out = trained[0][2].read_out
     assert report(reader) == report(trained[0][2])
+
+
+def test_without_one_of_its_heads_a_reader_keeps_one_answer(trained):
+    """Notebook 07 asks "Ann thanked Bob" with the columns of one head set to zero."""
+    kept = []
+    for head in range(2):
+        deaf = copy.deepcopy(trained[0][2])
+        with torch.no_grad():
+            deaf.read_out.weight[:, 16 * head : 16 * (head + 1)] = 0
+        who, whom = answer(deaf, "Ann thanked Bob")
+        kept.append((who == "Ann", whom == "Bob"))
+    assert sorted(kept) == [(False, True), (True, False)]
 
 
 def test_names_differ_and_stay_the_same():
