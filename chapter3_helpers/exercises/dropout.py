@@ -1,10 +1,15 @@
 """The exercises of ``05_dropout``."""
 
-import torch
+import itertools
+from collections.abc import Callable
 
+import torch
+from torch import nn
+from torch.nn import functional
+
+from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.exercises import Exercise
-from chapter3_helpers.masking import causal_mask
 
 WEIGHTS_3_5 = torch.arange(1.0, 16.0).reshape(3, 5).cos().softmax(dim=-1)
 WEIGHTS_2_4_4 = torch.arange(32.0).reshape(2, 4, 4).sin().softmax(dim=-1)
@@ -12,32 +17,60 @@ KEPT_3_5 = dropout_mask((3, 5), 0.2, seed=4)
 KEPT_2_4_4 = dropout_mask((2, 4, 4), 0.75, seed=2)
 
 
-def _matrices(d_in: int, d_out: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return query, key and value matrices (d_in, d_out)."""
-    numbers = torch.arange(3.0 * d_in * d_out).reshape(3, d_in, d_out)
-    query, key, value = (2.7 * numbers).sin()
-    return query, key, value
+def _kind_seed(fits: Callable[[torch.Tensor], torch.Tensor]):
+    """Return a search for the smallest seed whose mask fits."""
+
+    def search(T: int, p: float) -> int:
+        return next(seed for seed in itertools.count() if fits(dropout_mask((T, T), p, seed)))
+
+    return search
 
 
-def _batch(*shape: int) -> torch.Tensor:
-    return torch.arange(float(torch.Size(shape).numel())).reshape(shape).cos()
+class _AlwaysDropping(CausalAttention):
+    """Causal attention whose dropout knows nothing of modes."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        weights = functional.dropout(self.attention_weights(x), self.dropout.p)
+        return weights @ self.W_value(x)
 
 
-def _context(scaled: bool = True, hidden: str = "future", dim: int = -1, fill: float = -torch.inf):
-    """Make a causal attention over a batch, or one that gets something wrong."""
+class _RarelyDropping(CausalAttention):
+    """Causal attention that is unlucky in every fiftieth pass alone: small p, made certain."""
 
-    def context(x, W_query, W_key, W_value):
-        T, d_out = x.shape[-2], W_query.shape[-1]
-        scores = (x @ W_query) @ (x @ W_key).transpose(-2, -1)
-        mask = causal_mask(T)
-        if hidden == "future":
-            scores = scores.masked_fill(mask, fill)
-        elif hidden == "past":
-            scores = scores.masked_fill(mask.T, fill)
-        weights = torch.softmax(scores / d_out**0.5 if scaled else scores, dim=dim)
-        return weights @ (x @ W_value)
+    passes = 0
 
-    return context
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.passes += 1
+        return super().forward(x) * (self.passes % 50 != 0)
+
+
+def _heads(kind: type[CausalAttention] = CausalAttention, T: int = 5, p: float = 0.5):
+    """Return a head in evaluation mode, and tokens for it."""
+    x = torch.arange(3.0 * T).reshape(T, 3).cos()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(T)
+        return kind(3, 2, T, p).eval(), x
+
+
+def _switched_back() -> tuple[nn.Module, torch.Tensor]:
+    """Return a model in evaluation mode with a head that is not."""
+    head, x = _heads(T=7)
+    model = nn.Sequential(nn.Linear(3, 3), head).eval()
+    head.train()
+    return model, x
+
+
+def _training_without_dropout() -> tuple[nn.Module, torch.Tensor]:
+    head, x = _heads(T=4, p=0.0)
+    return head.train(), x
+
+
+def _tosses_coins(passes: int):
+    def tosses_coins(module: nn.Module, x: torch.Tensor) -> bool:
+        first = module(x)
+        return any(not torch.equal(module(x), first) for _ in range(passes - 1))
+
+    return tosses_coins
 
 
 DROP = Exercise(
@@ -62,29 +95,8 @@ DROP = Exercise(
     },
 )
 
-MASK = Exercise(
-    name="05b",
-    solution=dropout_mask,
-    cases=(((4, 7), 0.2, 5), ((3, 2, 6), 0.7, 123)),
-    misconceptions={
-        "You kept a share of p. p is the probability of being dropped: kept is what lies below "
-        "1 - p.": lambda shape, p, seed: dropout_mask(shape, 1 - p, seed),
-        "You keep the right share, but other cells: PyTorch keeps the draws below 1 - p, and you "
-        "keep those above p.": lambda shape, p, seed: (
-            torch.rand(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
-            >= p
-        ),
-        "You drew float32 numbers, the default. The mask is drawn as float64, which takes twice as "
-        "many bits per cell from the generator and so gives other cells.": (
-            lambda shape, p, seed: (
-                torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < 1 - p
-            )
-        ),
-    },
-)
-
 LOST_ROWS = Exercise(
-    name="05c",
+    name="05b",
     solution=lambda T, p: p ** torch.arange(1.0, T + 1),
     cases=((6, 0.5), (4, 0.1), (9, 0.8)),
     misconceptions={
@@ -100,22 +112,49 @@ LOST_ROWS = Exercise(
     },
 )
 
-BATCHED_CONTEXT = Exercise(
-    name="05d",
-    solution=_context(),
-    cases=((_batch(2, 5, 7), *_matrices(7, 3)), (_batch(4, 3, 2), *_matrices(2, 5))),
+KIND_SEED = Exercise(
+    name="05c",
+    solution=_kind_seed(lambda kept: kept.tril().any(dim=-1).all()),
+    cases=((6, 0.5), (4, 0.7), (9, 0.6)),
     misconceptions={
-        "No future is hidden.": _context(hidden="nothing"),
-        "You hid the past: the mask has to be True above the diagonal, and is True below.": (
-            _context(hidden="past")
+        "You counted hidden cells as well. Above the diagonal a kept cell helps nobody.": (
+            _kind_seed(lambda kept: kept.any(dim=-1).all())
         ),
-        "The scores are not scaled. Divide by the square root of the width of a key.": (
-            _context(scaled=False)
+        "You asked that every token keep its own weight. Any weight of its row will do.": (
+            _kind_seed(lambda kept: kept.diagonal().all())
         ),
-        "Softmax runs over the queries. Every query has weights of its own that sum to 1, so it "
-        "runs over the keys, the last dimension.": _context(dim=-2),
-        "A hidden score became 0, an ordinary score. Only -inf gets the weight 0.": (
-            _context(fill=0.0)
+        "You hid the past: a token sees itself and what stands before it, `tril()`.": (
+            _kind_seed(lambda kept: kept.triu().any(dim=-1).all())
+        ),
+        "You looked down the columns, at keys that nobody attends to. A query is a row.": (
+            _kind_seed(lambda kept: kept.tril().any(dim=-2).all())
+        ),
+    },
+)
+
+TOSSES_COINS = Exercise(
+    name="05d",
+    solution=_tosses_coins(passes=201),
+    cases=(
+        _heads(),
+        _heads(_AlwaysDropping, T=6),
+        _switched_back(),
+        _training_without_dropout(),
+        _heads(_RarelyDropping, T=3),
+    ),
+    misconceptions={
+        "`training` says what the module was told, not what it does: one of these was told to "
+        "evaluate and drops nevertheless, and one trains without any dropout.": (
+            lambda module, x: module.training
+        ),
+        "You looked for any part in training mode. That does not find dropout that was written "
+        "as a function, and a part without dropout may well be in training mode.": (
+            lambda module, x: any(part.training for part in module.modules())
+        ),
+        "Two passes may be equal by luck, and where few weights are dropped they often are. Try "
+        "more often.": _tosses_coins(passes=2),
+        "Your answer is the wrong way round: True is for a module that still tosses coins.": (
+            lambda module, x: not _tosses_coins(passes=201)(module, x)
         ),
     },
 )

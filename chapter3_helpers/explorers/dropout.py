@@ -1,62 +1,116 @@
-"""The explorer of ``05_dropout``: p and seed, both generators side by side."""
+"""The explorer of ``05_dropout``: draw after draw, and the mean that they come to."""
 
 import torch
 
-from chapter3_helpers.dropout import cpu_dropout_generator, dropout_mask
-from chapter3_helpers.explorers.controls import Settings, Slider, Switch
+from chapter3_helpers.dropout import dropout_mask
+from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Switch
 from chapter3_helpers.explorers.inputs import seeded
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel, four_decimals
+from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
+DROPPED = "✕"
+
+
+def _in_training(settings: Settings) -> bool:
+    return settings["training"]
+
+
 CONTROLS = (
-    Slider("p", "p", 0.5, "The probability that a weight is dropped", low=0.0, high=0.9, step=0.05),
-    Slider("seed", "seed", 123, "Another seed draws another mask", low=0, high=999),
+    Slider(
+        "draw",
+        "draw",
+        1,
+        "Every draw tosses new coins for all the weights",
+        enabled=_in_training,
+        low=1,
+        high=200,
+    ),
+    Slider(
+        "p",
+        "p",
+        0.5,
+        "The probability that a weight is dropped",
+        enabled=_in_training,
+        low=0.0,
+        high=0.9,
+        step=0.05,
+    ),
+    Pick(
+        "coins",
+        "coins",
+        "native",
+        "The two ways in which PyTorch has tossed them",
+        enabled=_in_training,
+        options=("native", "mkl"),
+    ),
+    Slider("seed", "seed", 123, "Another seed, other coins", enabled=_in_training, low=0, high=999),
     Switch("training", "training", True, "Dropout works in training only; model.eval() ends it"),
 )
 
 
 def dropout_state(settings: Settings) -> dict[str, torch.Tensor]:
-    """Return the causal weights (6, 6) before dropout, and after it by either generator."""
+    """Return the causal weights (6, 6), what this draw leaves of them, and the mean so far."""
     with seeded(789):
         attention = SelfAttention_v2(3, 2)
     with torch.no_grad():
         weights = mask_then_renormalise(attention.attention_weights(example_inputs()))
-    state = {"weights": weights}
-    for generator in ("native", "mkl"):
-        kept = dropout_mask((6, 6), settings["p"], settings["seed"], generator)
-        dropped = weights * kept / (1 - settings["p"])
-        state[generator] = dropped if settings["training"] else weights
-    return state
+    if not _in_training(settings):
+        return {"weights": weights, "dropped": weights, "mean": weights}
+    shape = (settings["draw"], *weights.shape)
+    kept = dropout_mask(shape, settings["p"], settings["seed"], settings["coins"])
+    draws = weights * kept / (1 - settings["p"])  # (draws, 6, 6)
+    return {"weights": weights, "dropped": draws[-1], "mean": draws.mean(dim=0)}
 
 
 def dropout_panels(settings: Settings) -> list[Panel]:
-    """Return the weights after dropout by both generators, and their row sums."""
+    """Return what one draw leaves of the weights, the mean of all draws so far, and row sums."""
     state = dropout_state(settings)
-    hidden = causal_mask(6)
-    facts = {"kept weights are multiplied by": f"{1 / (1 - settings['p']):.4f}"}
-    for name in ("weights", "native", "mkl"):
-        sums = state[name].sum(dim=-1)
-        facts[f"row sums, {'before' if name == 'weights' else name}"] = (
-            f"{four_decimals(sums)}; mean {sums.mean():.4f}"
-        )
-    return [
-        Note(_note(settings)),
-        Matrix("native: one draw for each cell", state["native"], TOKENS, hidden=hidden),
-        Matrix("mkl: one draw seeds them all", state["mkl"], TOKENS, hidden=hidden),
-        Facts(facts, "row by row"),
+    hidden = causal_mask(len(TOKENS))
+    titles = {"dropped": "weights, as they are in evaluation", "mean": "their mean"}
+    if _in_training(settings):
+        titles = {
+            "dropped": f"draw {settings['draw']}: what is left, divided by 1 - p",
+            "mean": f"mean of {settings['draw']} {'draw' if settings['draw'] == 1 else 'draws'}",
+        }
+    texts = [
+        [f"{weight:.2f}" if weight > 0 else DROPPED for weight in row]
+        for row in state["dropped"].tolist()
     ]
+    matrices = [
+        Matrix(titles["dropped"], state["dropped"], TOKENS, hidden=hidden, texts=texts),
+        Matrix(
+            titles["mean"],
+            state["mean"],
+            TOKENS,
+            hidden=hidden,
+            texts=[[f"{weight:.2f}" for weight in row] for row in state["mean"].tolist()],
+        ),
+    ]
+    sums = {
+        title: "  ".join(f"{token} {total:.2f}" for token, total in zip(TOKENS, row, strict=True))
+        for title, row in (
+            ("this draw", state["dropped"].sum(dim=-1)),
+            ("mean so far", state["mean"].sum(dim=-1)),
+        )
+    }
+    return [Note(_note(settings, state)), *matrices, Facts(sums, "sums of the rows")]
 
 
-def _note(settings: Settings) -> str:
-    if not settings["training"]:
+def _note(settings: Settings, state: dict[str, torch.Tensor]) -> str:
+    if not _in_training(settings):
         return "Outside training nothing is dropped and nothing is scaled, whatever p and seed are."
-    kinds = {"native": "the left one", "mkl": "the right one"}
+    lost = [
+        f"“{token}”" for token, row in zip(TOKENS, state["dropped"], strict=True) if not row.any()
+    ]
+    said = f"{' and '.join(lost)} lost everything" if lost else "every token keeps something"
+    off = (state["mean"] - state["weights"]).abs().max()
+    times = 1 / (1 - settings["p"])
     return (
-        f"Both masks are right for seed {settings['seed']}; PyTorch draws "
-        f"{kinds[cpu_dropout_generator()]} on this machine. A row sums to 1 only on average."
+        f"In draw {settings['draw']} {said}; what is kept counts {times:.2f} times. "
+        f"The mean so far is at most {off:.2f} away from what softmax made."
     )
 
 
@@ -72,15 +126,16 @@ def dropout_code(settings: Settings) -> list[str]:
         "torch.manual_seed(789)",
         "attention = SelfAttention_v2(3, 2)",
         "weights = mask_then_renormalise(attention.attention_weights(example_inputs()).detach())",
-        "native = mkl = weights",
     ]
-    p, seed = settings["p"], settings["seed"]
-    if settings["training"]:
-        lines += [
-            f'{name} = {name} * dropout_mask((6, 6), {p:g}, {seed}, "{name}") / (1 - {p:g})'
-            for name in ("native", "mkl")
-        ]
-    return lines
+    if not _in_training(settings):
+        return [*lines, "dropped = mean = weights"]
+    arguments = f'{settings["p"]:g}, {settings["seed"]}, "{settings["coins"]}"'
+    return [
+        *lines,
+        f"kept = dropout_mask(({settings['draw']}, 6, 6), {arguments})",
+        f"draws = weights * kept / (1 - {settings['p']:g})",
+        "dropped, mean = draws[-1], draws.mean(dim=0)",
+    ]
 
 
 dropout_explorer = explorer_function("dropout", CONTROLS, dropout_panels, dropout_code)

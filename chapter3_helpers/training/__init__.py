@@ -4,6 +4,7 @@
 ``pronoun_sentences``  an adjective in search of its noun, for ``03_trainable_qkv`` and later
 ``pronouns``           that search, learned by one head
 ``leaky_mask``         next words under a mask that hides too little, for ``04_masking``
+``riddles``            two clues for an animal, for ``05_dropout``
 ``who_whom``           two look-ups for one head or two, for ``06_multihead_wrapper`` and later
 ``next_word``          the next word of a text, for ``09_transformer_block``
 ``loop``               the training loop, with its progress bar

@@ -1,0 +1,141 @@
+"""Which animal? Two clues, one of them better: what a head learns with dropout and without.
+
+*It barks and eats bones.* The sound gives the animal away every time, the food four times out of
+five. From the full stop the animal is to be named. A head that keeps all its weights learns to
+look at the sound alone, and is at a loss when nobody hears it; one that loses weights at random
+while it learns looks at both.
+
+Taught in ``05_dropout``.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from chapter3_helpers._checks.numbers import check_flag, check_size
+from chapter3_helpers.training.loop import device_of, generator_from, minimise
+
+CLUES = {  # what it sounds like, what it usually eats
+    "dog": ("barks", "bones"),
+    "cat": ("meows", "fish"),
+    "cow": ("moos", "grass"),
+    "horse": ("neighs", "hay"),
+    "pig": ("grunts", "acorns"),
+    "duck": ("quacks", "bread"),
+    "goat": ("bleats", "leaves"),
+    "hen": ("clucks", "worms"),
+    "owl": ("hoots", "mice"),
+    "bee": ("buzzes", "nectar"),
+    "frog": ("croaks", "flies"),
+    "snake": ("hisses", "eggs"),
+}
+ANIMALS = tuple(CLUES)
+SOUNDS, FOODS = zip(*CLUES.values(), strict=True)
+WORDS = (*SOUNDS, *FOODS, "it", "and", "eats", ".")
+T = 6  # it, sound, and, eats, food, full stop
+USUAL_FOOD = 0.8  # how often the food is the animal's own; else it is that of any animal
+BATCH_SIZE = 32
+LEARNING_RATE = 0.05  # the largest: it rises at first and falls to zero at the end
+
+
+def encode(riddle: str) -> tuple[tuple[str, ...], torch.Tensor]:
+    """Split a riddle into tokens and a full stop, and give each a 1 in its word's own column.
+
+    Any other word is a row of zeros, as if it had not been understood.
+
+    Returns:
+        The tokens, and a float32 tensor of shape (T, 28).
+
+    Raises:
+        TypeError, ValueError: ``riddle`` is not a string, or has no word.
+
+    >>> tokens, x = encode("It sneezes and eats bones.")
+    >>> tokens
+    ('it', 'sneezes', 'and', 'eats', 'bones', '.')
+    >>> x.shape, x.sum(dim=-1)
+    (torch.Size([6, 28]), tensor([1., 0., 1., 1., 1., 1.]))
+    """
+    if not isinstance(riddle, str):
+        raise TypeError(f"riddle must be a string, got {type(riddle).__name__}")
+    words = riddle.lower().replace(",", " ").replace(".", " ").split()
+    if not words:
+        raise ValueError(f"riddle must hold a word, such as 'It barks', got {riddle!r}")
+    tokens = (*words, ".")
+    x = torch.zeros(len(tokens), len(WORDS))
+    for row, token in enumerate(tokens):
+        if token in WORDS:
+            x[row, WORDS.index(token)] = 1
+    return tokens, x
+
+
+def train(
+    model: nn.Module,
+    batches: int = 400,
+    seed: int = 0,
+    progress: bool = True,
+    watch: Callable[[int], None] | None = None,
+) -> list[float]:
+    """Train a model, (B, 6, 28) to (B, 6, 12), to name the animal in the row of the full stop.
+
+    Every batch has 32 new riddles. The other arguments are those of ``pronouns.train``.
+
+    Returns:
+        The loss of every batch.
+    """
+    device, generator = device_of(model), generator_from(seed)
+    title = "animals" if check_flag("progress", progress) else ""
+    riddles = torch.stack(  # (sounds, foods, 6, 28)
+        [
+            torch.stack([encode(f"it {sound} and eats {food}")[1] for food in FOODS])
+            for sound in SOUNDS
+        ]
+    )
+
+    def draw_loss() -> torch.Tensor:
+        animals, others = torch.randint(len(ANIMALS), (2, BATCH_SIZE), generator=generator)
+        usual = torch.rand(BATCH_SIZE, generator=generator) < USUAL_FOOD
+        x = riddles[animals, torch.where(usual, animals, others)]  # (B, 6, 28)
+        return functional.cross_entropy(model(x.to(device))[:, -1], animals.to(device))
+
+    return minimise(model, draw_loss, batches, LEARNING_RATE, title=title, watch=watch)
+
+
+class Report(NamedTuple):
+    """The probability that a model gives to the right animal: its mean over the twelve."""
+
+    both_clues: float
+    sound_alone: float
+    food_alone: float
+
+
+@torch.no_grad()
+def report(model: nn.Module, passes: int = 100) -> Report:
+    """Try a model with both clues and with one left out, in training mode or not as it is.
+
+    In training mode every pass tosses other coins, so the mean is over several ``passes``.
+    """
+    asked = (
+        [f"it {sound} and eats {food}" for sound, food in CLUES.values()],
+        [f"it {sound} and eats something" for sound in SOUNDS],
+        [f"it sneezes and eats {food}" for food in FOODS],
+    )
+    means = []
+    for riddles in asked:
+        x = torch.stack([encode(riddle)[1] for riddle in riddles])  # (12, 6, 28)
+        x = x.to(device_of(model)).repeat(check_size("passes", passes), 1, 1, 1)
+        shares = model(x.flatten(0, 1))[:, -1].softmax(dim=-1)  # (passes * 12, 12)
+        right = shares.unflatten(0, (passes, len(ANIMALS))).diagonal(dim1=-2, dim2=-1)
+        means.append(right.mean().item())
+    return Report(*means)
+
+
+@torch.no_grad()
+def probabilities(model: nn.Module, riddle: str) -> dict[str, float]:
+    """Return the probability that a model gives to each animal, the likeliest first."""
+    x = encode(riddle)[1].to(device_of(model))
+    shares = model(x)[-1].softmax(dim=-1)  # (12,)
+    order = shares.argsort(descending=True).tolist()
+    return {ANIMALS[i]: shares[i].item() for i in order}
