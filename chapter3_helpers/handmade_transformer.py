@@ -140,8 +140,9 @@ def forward(
     [1.0, 1024.0]
     """
     length, d = check_instance("model", model, HandmadeTransformer).position_embedding.shape
-    start = check_past(past, d, length)
-    ids = check_token_ids(ids, ALPHABET, most=length - start)
+    check_past(past, d, length)
+    start = 0 if past is None else len(past["keys"])  # t
+    ids = check_token_ids(ids, alphabet=ALPHABET, most=length - start)
     n, T = len(ids), start + len(ids)
     embedding = model.token_embedding[ids] + model.position_embedding[start:T]  # (n, d)
     queries = embedding @ model.W_query  # (n, d)

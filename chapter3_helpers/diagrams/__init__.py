@@ -57,6 +57,7 @@ What is here:
     fused_multihead     a projection cut into heads, and whose numbers each gets
     positions           a pair turned, query and key turned together, clocks that count
     recurrent           encoder and decoder: through one state, or with a look back at all
+    handmade_transformer  the last letter's way to its logits
     grouped_query       query heads that share keys, a cache that grows by a row
     performance         what crosses the memory bus, step by step and fused
     tensor_parallel     which heads live where, and the sum that joins them
@@ -73,6 +74,7 @@ from chapter3_helpers.diagrams.dot_products import (
 )
 from chapter3_helpers.diagrams.fused_multihead import split_diagram
 from chapter3_helpers.diagrams.grouped_query import cache_diagram, sharing_diagram
+from chapter3_helpers.diagrams.handmade_transformer import last_row_diagram
 from chapter3_helpers.diagrams.map import attention_map
 from chapter3_helpers.diagrams.performance import traffic_diagram
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, turned_diagram
@@ -93,6 +95,7 @@ __all__ = [
     "clocks_diagram",
     "encoder_decoder_diagram",
     "language_model_diagram",
+    "last_row_diagram",
     "one_query_diagram",
     "processes_diagram",
     "product_diagram",

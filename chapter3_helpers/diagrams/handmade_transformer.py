@@ -1,0 +1,48 @@
+"""The last token's way through the transformer made by hand, on one line.
+
+Used by ``10_handmade_transformer``.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chapter3_helpers._figures.arrays import check_labels, to_array
+from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
+
+TOKEN_COLUMNS, SCRATCH = slice(5, 7), slice(7, 8)
+
+
+def last_row_diagram(run: Mapping[str, Any], tokens: Sequence[str]) -> Diagram:
+    """Draw how the last token's weights become its two logits.
+
+    Args:
+        run: what ``handmade_transformer.forward`` returned.
+        tokens: the T letters.
+
+    Raises:
+        ValueError: there are more or fewer than T letters.
+
+    >>> from chapter3_helpers.handmade_transformer import forward, tokenize
+    >>> diagram = last_row_diagram(forward(tokenize("aab")), "aab")
+    >>> diagram["logits"].values.tolist()
+    [[1024.0, 1.0]]
+    """
+    weights, values = to_array(run["weights"])[-1], to_array(run["values"])
+    check_labels(len(weights), tokens=tokens)
+    letters = {"columns": ["a", "b"], "numbers": True}
+    context, update, embedding = (to_array(run[n])[-1] for n in ("context", "update", "embedding"))
+    blocks = [
+        Block(name="weights", values=weights, kind="weights", columns=list(tokens), numbers=True),
+        Block(name="values", at=(1, 0), values=values[:, SCRATCH], kind="value", numbers=True),
+        Block(name="v", at=(2, 0), values=context[SCRATCH], kind="value", numbers=True),
+        Block(name="update", at=(3, 0), values=update[TOKEN_COLUMNS], **letters),
+        Block(name="embedding", at=(3, 1), values=embedding[TOKEN_COLUMNS], **letters),
+        Block(name="logits", at=(4, 0), values=to_array(run["logits"])[-1], **letters),
+    ]
+    arrows = [
+        Arrow("weights", "values", "@", sign=True),
+        Arrow("values", "v", "="),
+        Arrow("v", "update", "c_proj"),
+        Arrow(("update", "embedding"), "logits", "+"),
+    ]
+    return Diagram("The last letter's way to its logits", blocks, arrows)
