@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from chapter3_helpers._checks.numbers import check_sizes
 from chapter3_helpers._figures.arrays import check_labels, read_numbers, to_array
 from chapter3_helpers._figures.cells import colour_scale, hatch, write_numbers
-from chapter3_helpers._figures.colours import CELL_BORDER, KEY_LABEL, QUERY_LABEL
+from chapter3_helpers._figures.colours import CELL_BORDER, KEY_LABEL, QUERY_LABEL, WEIGHT_COLOURS
 from chapter3_helpers._figures.described import (
     DescribedFigure,
     add_axes,
@@ -33,6 +33,7 @@ from chapter3_helpers._figures.labels import (
 __all__ = [
     "KEY_LABEL",
     "QUERY_LABEL",
+    "bar_panels",
     "described_figure",
     "head_grid",
     "heatmap",
@@ -105,7 +106,10 @@ def heatmap(
         ax=ax,
     )
     ax.spines[:].set(visible=True, color=CELL_BORDER, linewidth=0.5)
-    ax.collections[-1].colorbar.outline.set(visible=True, color=CELL_BORDER, linewidth=0.5)
+    bar = ax.collections[-1].colorbar
+    bar.outline.set(visible=True, color=CELL_BORDER, linewidth=0.5)
+    if signed and not (matrix[~hide] < 0).any():  # no half of it for numbers that are not there
+        bar.ax.set_ylim(0, colours.norm.vmax)
     if max(rows, columns) <= MOST_ANNOTATED if annotate is None else annotate:
         write_numbers(ax, matrix, hide, colours)
     hatch(ax, hide)
@@ -247,3 +251,37 @@ def line_plot(
         ax.legend()
     ax.description = "\n".join(description)
     return ax
+
+
+def bar_panels(labels: Sequence[str], panels: Mapping[str, Any]) -> DescribedFigure:
+    """Draw several numbers of the same things as bars, side by side, each on a scale of its own.
+
+    Args:
+        labels: one per bar.
+        panels: title -> array (bars,), in the order in which one number is made of another.
+
+    Returns:
+        The figure; its ``description`` holds every number.
+
+    Raises:
+        ValueError: a panel does not hold one number per label.
+
+    >>> print(bar_panels(["a", "b"], {"score": [1.0, -1.0]}).description)
+    Bars: score. a 1.0000, b -1.0000
+    """
+    width = 1.0 + 0.7 * len(labels)
+    figure, axes = described_figure(1, len(panels), panel=(width, 2.6))
+    for ax, (title, values) in zip(axes.flat, panels.items(), strict=True):
+        values = to_array(values)
+        check_labels(len(values), labels=labels)
+        places = np.arange(len(values))
+        bars = ax.bar(places, values, width=0.6, color=WEIGHT_COLOURS[2])
+        ax.bar_label(bars, [f"{value:.2f}" for value in values], padding=2)
+        ax.axhline(0, color="black", linewidth=0.8)
+        ax.margins(y=0.15)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.set_title(**title_words(title))
+        label_ticks(ax.xaxis, places, labels, rotation=0)
+        numbers = (f"{label} {value:.4f}" for label, value in zip(labels, values, strict=True))
+        ax.description = f"Bars: {title}. {', '.join(numbers)}"
+    return figure

@@ -18,6 +18,7 @@ from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.plots import (
     KEY_LABEL,
     QUERY_LABEL,
+    bar_panels,
     described_figure,
     head_grid,
     heatmap,
@@ -69,6 +70,12 @@ def test_signed_numbers_are_centred_at_white():
     np.testing.assert_allclose(cells[0, 0], [1, 1, 1, 1], atol=1 / 64)
     np.testing.assert_allclose(cells[0, 2], to_rgba(SIGNED_COLOURS[0]), atol=1 / 64)
     np.testing.assert_allclose(cells[1, 0], to_rgba(SIGNED_COLOURS[-1]), atol=1 / 64)
+
+
+@pytest.mark.parametrize(("lowest", "start"), [(0.5, 0.0), (-0.5, -2.0)])
+def test_the_scale_of_scores_shows_a_negative_half_only_where_there_are_some(lowest, start):
+    ax = heatmap([[lowest, 2.0]], ["q0"], ["a", "b"], signed=True)
+    assert ax.collections[-1].colorbar.ax.get_ylim() == (start, 2.0)
 
 
 def test_numbers_and_their_cells_are_in_contrast():
@@ -297,6 +304,19 @@ def test_logarithmic_axes_have_plain_numbers(values, labels, side):
     found = {tick.get_text() for tick in axis.get_ticklabels()}
     assert labels <= found
     assert not any("\\mathdefault" in label for label in found)
+
+
+def test_bars_are_as_high_as_their_numbers():
+    scores = torch.tensor([2.0, -1.0])
+    figure = bar_panels(["a", "b"], {"score": scores, "e to the score": scores.exp()})
+    heights = [[bar.get_height() for bar in ax.patches] for ax in figure.axes]
+    np.testing.assert_allclose(heights, torch.stack([scores, scores.exp()]))
+    assert bundle(figure)[0]["text/plain"].splitlines() == [
+        "Bars: score. a 2.0000, b -1.0000",
+        "Bars: e to the score. a 7.3891, b 0.3679",
+    ]
+    with pytest.raises(ValueError, match="labels must hold 2 labels"):
+        bar_panels(["a"], {"score": scores})
 
 
 def test_a_few_marked_points_have_their_ticks_under_them():

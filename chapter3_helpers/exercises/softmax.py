@@ -4,12 +4,16 @@ import math
 
 import torch
 
+from chapter3_helpers.dot_products import attention_scores
 from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.sentence import example_inputs
 
 SCORES = torch.tensor([[2.0, 1.0, 0.5], [-1.0, 3.0, 0.0]])  # (2, 3)
 # One row lies far below the other: the largest score of the whole matrix helps the first row alone.
 EXTREME = torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -999.0, -998.0]])
-X = torch.tensor([[1.0, 0.0, -2.0, 4.0], [3.0, -1.0, 0.5, 0.0], [0.0, 2.0, 1.0, -1.0]])  # (3, 4)
+# what journey scores with itself and with one
+_, JOURNEY_SCORE, _, _, ONE_SCORE, _ = attention_scores(example_inputs())[1].tolist()
+DIFFERENCE = JOURNEY_SCORE - ONE_SCORE
 
 
 def _naive(scores: torch.Tensor, largest: torch.Tensor | float = 0.0) -> torch.Tensor:
@@ -17,27 +21,46 @@ def _naive(scores: torch.Tensor, largest: torch.Tensor | float = 0.0) -> torch.T
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
-TEMPERATURE = Exercise(
+def _with_nothing(scores: torch.Tensor) -> torch.Tensor:
+    nothing = scores.new_zeros(len(scores), 1)
+    return torch.softmax(torch.cat([nothing, scores], dim=-1), dim=-1)
+
+
+HALF = Exercise(
     name="02a",
-    solution=lambda scores, temperature: torch.softmax(scores / temperature, dim=-1),
-    cases=((SCORES, 0.5), (SCORES, 4.0)),
+    solution=lambda: math.log(5),
     misconceptions={
-        "Here a higher temperature sharpens the weights. Divide by it instead of multiplying.": (
-            lambda scores, temperature: torch.softmax(scores * temperature, dim=-1)
+        "That is the ratio of its weight to each other weight. The difference of the scores is the "
+        "logarithm of that ratio.": lambda: 5.0,
+        "It competes with five others, not with six: its weight has to equal theirs together.": (
+            lambda: math.log(6)
         ),
-        "You divided the weights, so the rows no longer sum to 1. The temperature belongs to the "
-        "scores.": lambda scores, temperature: torch.softmax(scores, dim=-1) / temperature,
-        "The temperature has no effect: a number that is added to every score, or divides every "
-        "weight of a row, cancels. Divide the scores by it.": (
-            lambda scores, temperature: torch.softmax(scores, dim=-1)
+        "That gives it twice the weight of each other token: 2 parts of 7, not one half.": (
+            lambda: math.log(2)
         ),
-        "Your columns sum to 1. A row belongs to one query, so softmax runs along the last "
-        "dimension.": lambda scores, temperature: torch.softmax(scores / temperature, dim=0),
+        "You took the logarithm to base 10. Softmax raises e to the scores.": lambda: math.log10(5),
+    },
+)
+
+TENFOLD = Exercise(
+    name="02b",
+    solution=lambda: DIFFERENCE / math.log(10),
+    misconceptions={
+        "That sharpens by so much, and a temperature is what you divide by: turn it over.": (
+            lambda: math.log(10) / DIFFERENCE
+        ),
+        "You took the logarithm to base 10. Softmax raises e to the scores.": (
+            lambda: DIFFERENCE / math.log10(10)
+        ),
+        "At temperature 1 the ratio is 2.1990; but it does not grow in proportion as the "
+        "temperature falls. The exponent does.": lambda: math.exp(DIFFERENCE) / 10,
+        "You set the scores themselves in proportion. A weight depends on the difference of "
+        "scores.": lambda: JOURNEY_SCORE / ONE_SCORE / 10,
     },
 )
 
 STABLE = Exercise(
-    name="02b",
+    name="02c",
     solution=lambda scores: torch.softmax(scores, dim=-1),
     cases=((SCORES,), (EXTREME,)),
     misconceptions={
@@ -51,27 +74,6 @@ STABLE = Exercise(
         ),
         "Your columns sum to 1. A row belongs to one query, so both the maximum and the sum run "
         "along the last dimension.": lambda scores: torch.softmax(scores, dim=0),
-    },
-)
-
-CONTEXT = Exercise(
-    name="02c",
-    solution=lambda scores, x: torch.softmax(scores, dim=-1) @ x,
-    cases=((SCORES, X), (2 * SCORES[:1], X)),
-    misconceptions={
-        "You mixed with the scores. They are neither positive nor do they sum to 1: softmax comes "
-        "first.": lambda scores, x: scores @ x,
-        "You used softmax over the queries, so the tokens of one context vector do not share a "
-        "total of 1. It runs along the last dimension.": (
-            lambda scores, x: torch.softmax(scores, dim=0) @ x
-        ),
-        "You took the token with the largest score and dropped the others. Softmax keeps a share "
-        "of each.": lambda scores, x: x[scores.argmax(dim=-1)],
-        "You divided the scores by their sum. With negative scores that gives negative weights: "
-        "use softmax.": lambda scores, x: (scores / scores.sum(dim=-1, keepdim=True)) @ x,
-        "Every token got the same weight. The scores have to come in.": (
-            lambda scores, x: x.mean(dim=0).expand(len(scores), -1)
-        ),
     },
 )
 
@@ -93,18 +95,27 @@ SCORES_FROM_WEIGHTS = Exercise(
     },
 )
 
-HALF = Exercise(
+DECLINE = Exercise(
     name="02e",
-    solution=lambda: math.log(5),
+    solution=lambda scores: _with_nothing(scores)[:, 1:],
+    cases=((SCORES,), (2 * SCORES[:1] - 5,)),
     misconceptions={
-        "That is the ratio of its weight to each other weight. The difference of the scores is the "
-        "logarithm of that ratio.": lambda: 5.0,
-        "It competes with five others, not with six: its weight has to equal theirs together.": (
-            lambda: math.log(6)
+        "Every row still sums to 1, so each query must spend all that it has.": (
+            lambda scores: torch.softmax(scores, dim=-1)
         ),
-        "That gives it twice the weight of each other token: 2 parts of 7, not one half.": (
-            lambda: math.log(2)
+        "This is softmax with the offer of nothing among the tokens. Its weight has to be left "
+        "out of what you return: T columns.": _with_nothing,
+        "Here every key is weighed against nothing alone, and not against the other keys, so a row "
+        "can sum to more than 1. One sum is shared by all of them.": (
+            lambda scores: scores.exp() / (1 + scores.exp())
         ),
-        "You took the logarithm to base 10. Softmax raises e to the scores.": lambda: math.log10(5),
+        "You let the queries compete. The sum runs along the last dimension.": (
+            lambda scores: scores.exp() / (1 + scores.exp().sum(dim=0))
+        ),
+        "You offered nothing once for each key. It is one offer: it adds 1 to the sum.": (
+            lambda scores: torch.softmax(torch.cat([scores, scores * 0], dim=-1), dim=-1)[
+                :, : scores.shape[1]
+            ]
+        ),
     },
 )
