@@ -1,6 +1,7 @@
 """The exercises of ``00_why_attention``."""
 
 import torch
+from torch.nn import functional
 
 from chapter3_helpers.exercises import Exercise
 
@@ -39,8 +40,34 @@ WORDS = Exercise(
     },
 )
 
-ALIGNMENT = Exercise(
+TIMES_READ = Exercise(
     name="00b",
+    solution=lambda weights: weights.sum(dim=0),
+    cases=(
+        (torch.softmax(2 * _numbers(5, 5, seed=20), dim=-1),),
+        (torch.softmax(2 * _numbers(7, 3, seed=22), dim=-1),),
+    ),
+    misconceptions={
+        "These are the sums of the rows, which are 1 whatever the weights. A word read is a "
+        "column: sum over the rows, dim=0.": lambda weights: weights.sum(dim=1),
+        "This is the mean over the words written. In total, a word that is read by all of them "
+        "is read as many times as there are rows.": lambda weights: weights.mean(dim=0),
+        "This counts for how many rows a word is the one read most. The smaller weights are read "
+        "as well, and count with what they are.": (
+            lambda weights: (
+                functional.one_hot(weights.argmax(dim=-1), weights.shape[1])
+                .sum(dim=0)
+                .to(weights.dtype)
+            )
+        ),
+        "This is the most that any one row reads of a word. Two rows may read the same word.": (
+            lambda weights: weights.amax(dim=0)
+        ),
+    },
+)
+
+ALIGNMENT = Exercise(
+    name="00c",
     solution=_alignment,
     cases=(([2, 0, 1, 3],), ([3, 1, 0, 4, 2],)),
     misconceptions={
@@ -57,7 +84,7 @@ ALIGNMENT = Exercise(
 )
 
 ADDITIVE_SCORES = Exercise(
-    name="00c",
+    name="00d",
     solution=_additive_scores,
     cases=(_score_case(T=5, d=3, a=2, seed=0), _score_case(T=2, d=7, a=3, seed=10)),
     misconceptions={
@@ -74,26 +101,5 @@ ADDITIVE_SCORES = Exercise(
         ),
         "This compares by a dot product, as the notebooks from 01 on do. The additive score adds "
         "the projections instead.": lambda query, keys, W, U, v: keys @ query,
-    },
-)
-
-CONTEXT = Exercise(
-    name="00d",
-    solution=lambda weights, states: weights @ states,
-    cases=(
-        (torch.softmax(_numbers(3, 5, seed=20), dim=-1), _numbers(5, 4, seed=21)),
-        (torch.softmax(_numbers(7, 2, seed=22), dim=-1), _numbers(2, 3, seed=23)),
-    ),
-    misconceptions={
-        "This takes the state with the largest weight and drops the others. A choice like that "
-        "has no gradient, so the weights could not be learned.": (
-            lambda weights, states: states[weights.argmax(dim=-1)]
-        ),
-        "This is the plain mean of the states, the same for every query: the weights are not "
-        "used.": lambda weights, states: states.mean(dim=0).expand(len(weights), -1),
-        "The weights of a query already sum to 1, so the sum is the mean; dividing by the number "
-        "of states once more makes it too small.": (
-            lambda weights, states: weights @ states / len(states)
-        ),
     },
 )
