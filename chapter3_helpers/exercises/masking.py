@@ -3,10 +3,8 @@
 import torch
 
 from chapter3_helpers.exercises import Exercise
-from chapter3_helpers.masking import causal_mask, mask_scores
+from chapter3_helpers.masking import causal_mask
 
-SCORES_3 = torch.tensor([[0.5, 2.0, -1.0], [1.5, -0.5, 3.0], [0.0, 1.0, -2.0]])
-SCORES_5 = torch.arange(25.0).reshape(5, 5).sin() * 2
 LATE_PADDING = torch.tensor([[False, False, False, True], [False, False, True, True]])  # (2, 4)
 EARLY_PADDING = torch.tensor([[True, False, False, False, False]]).repeat(3, 1)  # (3, 5)
 INF = torch.inf
@@ -22,39 +20,14 @@ def _window_mask(T: int, window: int) -> torch.Tensor:
     return (_back(T) < 0) | (_back(T) >= window)
 
 
-CAUSAL_WEIGHTS = Exercise(
-    name="04a",
-    solution=lambda scores: torch.softmax(mask_scores(scores), dim=-1),
-    cases=((SCORES_3,), (SCORES_5,)),
-    misconceptions={
-        "You set hidden scores to 0. A score of 0 is an ordinary score, with e**0 = 1 in the sum. "
-        "Only -inf has the exponential 0.": (
-            lambda scores: torch.softmax(scores.masked_fill(causal_mask(len(scores)), 0.0), dim=-1)
-        ),
-        "You hid the past. Row i is the query: it may see the columns up to i, and those after it, "
-        "above the diagonal, are the future.": (
-            lambda scores: torch.softmax(
-                scores.masked_fill(causal_mask(len(scores)).T, -INF), dim=-1
-            )
-        ),
-        "You hid the diagonal too. A token may see itself; without that the first one sees nothing "
-        "and its row is NaN.": (
-            lambda scores: torch.softmax(
-                scores.masked_fill(torch.ones_like(scores).triu().bool(), -INF), dim=-1
-            )
-        ),
-        "Hidden weights are zero, but the rows no longer sum to 1: the hidden tokens took their "
-        "share of the softmax first. Mask before it, or divide by the row sums after it.": (
-            lambda scores: torch.softmax(scores, dim=-1).tril()
-        ),
-        "Your columns sum to 1. Softmax runs along a row, over the keys of one query.": (
-            lambda scores: torch.softmax(mask_scores(scores), dim=0)
-        ),
-    },
-)
+def _prefix_mask(T: int, prefix: int) -> torch.Tensor:
+    hidden = causal_mask(T)
+    hidden[:prefix, :prefix] = False
+    return hidden
+
 
 WINDOW = Exercise(
-    name="04b",
+    name="04a",
     solution=_window_mask,
     cases=((6, 3), (5, 1), (7, 4)),
     misconceptions={
@@ -68,6 +41,30 @@ WINDOW = Exercise(
         ),
         "The far past is hidden, and the whole future is visible.": (
             lambda T, window: _back(T) >= window
+        ),
+    },
+)
+
+PREFIX = Exercise(
+    name="04b",
+    solution=_prefix_mask,
+    cases=((6, 2), (5, 3), (4, 4)),
+    misconceptions={
+        "The question reads the answer: its rows are open to the end. Open only the corner in "
+        "which the keys belong to the question too.": (
+            lambda T, prefix: causal_mask(T) & (torch.arange(T) >= prefix)[:, None]
+        ),
+        "This is the plain causal mask: within the question nobody looks ahead yet.": (
+            lambda T, prefix: causal_mask(T)
+        ),
+        "The corner is a token too large: the first token of the answer is open to the question.": (
+            lambda T, prefix: _prefix_mask(T, prefix + 1)
+        ),
+        "The mask is inside out. In this package True means hidden.": (
+            lambda T, prefix: ~_prefix_mask(T, prefix)
+        ),
+        "You opened the corner of the answer: there the future is what is to be predicted.": (
+            lambda T, prefix: _prefix_mask(T, T - prefix).flip(0, 1).T
         ),
     },
 )
