@@ -13,7 +13,13 @@ import torch
 from chapter3_helpers import performance
 from chapter3_helpers.benchmarks import __main__ as benchmark
 from chapter3_helpers.benchmarks import machine, measure, variants
-from chapter3_helpers.benchmarks.machine import best_time, in_turn, measure_limits, peak_memory
+from chapter3_helpers.benchmarks.machine import (
+    best_time,
+    count_passes,
+    in_turn,
+    measure_limits,
+    peak_memory,
+)
 from chapter3_helpers.benchmarks.measure import measure_generation, measure_memory, measure_sizes
 from chapter3_helpers.benchmarks.report import generation_table, memory_table, table
 from chapter3_helpers.benchmarks.variants import (
@@ -273,6 +279,22 @@ def test_calls_are_timed_in_turn_and_none_is_wasted(monkeypatch):
     calls = {"short": lambda: call("short", 0.125), "long": lambda: call("long", 1.0)}
     assert in_turn(calls, seconds=0.0) == {"short": [0.125] * 3, "long": [1.0] * 3}
     assert made == ["short", "short", "long"] + 3 * (4 * ["short"] + ["long"])
+
+
+@pytest.mark.parametrize(
+    ("call", "passes"),
+    [
+        (lambda x: x + 1, 2),
+        (lambda x: x.clone().mul_(2), 4),  # in place it is read and written all the same
+        (lambda x: x.sum(), 1),
+        (lambda x: x.view(3, 2, 5).transpose(0, 1), 0),
+        (lambda x: x[:, :1] * 2, 0),
+        (lambda x: torch.softmax(x, -1), 2),
+    ],
+)
+def test_passes_are_counted_in_place_too_and_views_are_not(call, passes):
+    x = torch.ones(6, 5)
+    assert count_passes(lambda: call(x), x.numel()) == passes
 
 
 def test_peak_memory_is_the_highest_moment_and_not_the_sum():

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.benchmark import timer as clock  # waits for a GPU before it is read
 from tqdm.auto import tqdm
 
@@ -84,6 +85,36 @@ def peak_memory(call: Callable[[], Any], device: torch.device | str = "cpu") -> 
     return max(itertools.accumulate((bytes_ for _, bytes_ in changes), initial=0))
 
 
+def count_passes(call: Callable[[], Any], numel: int) -> int:
+    """Count how often a call reads or writes a tensor of so many numbers from end to end.
+
+    Every operation that torch performs is seen, but not the inside of one: what a fused kernel
+    keeps to itself does not count. A view moves nothing and does not count either.
+
+    >>> x = torch.ones(10)
+    >>> count_passes(lambda: (x.view(2, 5) + 1).sum(), numel=10)  # read, written; read
+    3
+    """
+    with _Passes(numel) as passes, torch.no_grad():
+        call()
+    return passes.count
+
+
+class _Passes(TorchDispatchMode):
+    def __init__(self, numel: int):
+        super().__init__()
+        self.numel, self.count = numel, 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        results = result if isinstance(result, tuple | list) else [result]
+        tensors = [t for t in (*args, *results) if isinstance(t, torch.Tensor)]
+        in_place = func._schema.is_mutable
+        if tensors and (in_place or tensors[0].data_ptr() != tensors[-1].data_ptr()):
+            self.count += sum(t.numel() == self.numel for t in tensors)
+        return result
+
+
 @contextmanager
 def _silent_stderr() -> Iterator[None]:
     """Keep what compiled code writes to the error stream away from the reader."""
@@ -98,7 +129,10 @@ def _silent_stderr() -> Iterator[None]:
 
 
 def in_turn(
-    calls: Mapping[str, Callable[[], Any]], seconds: float, description: str = ""
+    calls: Mapping[str, Callable[[], Any]],
+    seconds: float,
+    description: str = "",
+    progress: bool = True,
 ) -> dict[str, list[float]]:
     """Time every call in each round, until the time is up and at least three rounds are done.
 
@@ -109,7 +143,7 @@ def in_turn(
     repeats = {name: _repeats(timer) for name, timer in timers.items()}
     times: dict[str, list[float]] = {name: [] for name in timers}
     end, rounds = time.perf_counter() + seconds, 0
-    with tqdm(desc=description, unit="call", leave=False) as bar:
+    with tqdm(desc=description, unit="call", leave=False, disable=not progress) as bar:
         while rounds < 3 or time.perf_counter() < end:
             for name, timer in timers.items():
                 times[name].append(timer.timeit(repeats[name]) / repeats[name])

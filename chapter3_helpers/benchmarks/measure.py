@@ -107,10 +107,12 @@ def _step(variant: Variant, x: torch.Tensor, backward: bool) -> Callable[[], Any
     return both if backward else forward
 
 
-def measure_memory(lengths: Sequence[int], device: str = "cpu") -> list[dict[str, Any]]:
+def measure_memory(
+    lengths: Sequence[int], device: str = "cpu", progress: bool = True
+) -> list[dict[str, Any]]:
     """Measure the peak memory of split and fused against T, for one head of 64 numbers."""
     rows = []
-    for T in tqdm(lengths, desc="memory", unit="T"):
+    for T in tqdm(lengths, desc="memory", unit="T", disable=not progress):
         x, row = torch.randn(1, T, 64, device=device), {"tokens": T}
         for name, cls in (("split", MultiHeadAttention), ("fused", FusedMultiHeadAttention)):
             module = cls(64, 64, T, 0.0, 1).to(device).eval()

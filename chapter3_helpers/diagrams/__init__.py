@@ -59,7 +59,7 @@ What is here:
     recurrent           encoder and decoder: through one state, or with a look back at all
     handmade_transformer  the last letter's way to its logits
     grouped_query       query heads that share keys, a cache that grows by a row
-    performance         what crosses the memory bus, step by step and fused
+    performance         what crosses the memory bus, step by step and tile by tile
     tensor_parallel     which heads live where, and the sum that joins them
     transformer_block   from words to the next word
     core/               what diagrams are made of, and how they are drawn
@@ -76,7 +76,7 @@ from chapter3_helpers.diagrams.fused_multihead import split_diagram
 from chapter3_helpers.diagrams.grouped_query import cache_diagram, sharing_diagram
 from chapter3_helpers.diagrams.handmade_transformer import last_row_diagram
 from chapter3_helpers.diagrams.map import attention_map
-from chapter3_helpers.diagrams.performance import traffic_diagram
+from chapter3_helpers.diagrams.performance import tiles_diagram, traffic_diagram
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, turned_diagram
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram
 from chapter3_helpers.diagrams.tensor_parallel import processes_diagram
@@ -104,6 +104,7 @@ __all__ = [
     "shadow_diagram",
     "sharing_diagram",
     "split_diagram",
+    "tiles_diagram",
     "traffic_diagram",
     "turned_diagram",
 ]

@@ -1,29 +1,16 @@
 """The exercises of ``12_performance``."""
 
+import torch
+
 from chapter3_helpers.exercises import Exercise
 
-
-def _scores_bytes(batch: int, tokens: int, heads: int, bytes_per_number: int) -> int:
-    return batch * heads * tokens * tokens * bytes_per_number
-
-
-SCORES_MEMORY = Exercise(
+ONE_TOKEN = Exercise(
     name="12a",
-    solution=_scores_bytes,
-    cases=((8, 1024, 12, 4), (1, 16384, 25, 2), (3, 7, 5, 8)),
+    solution=lambda: 0.5,
     misconceptions={
-        "That is one matrix for each sentence. Every head has scores of its own.": (
-            lambda batch, tokens, heads, size: batch * tokens * tokens * size
-        ),
-        "That grows with T. Every query has a score for every key: T times T.": (
-            lambda batch, tokens, heads, size: batch * heads * tokens * size
-        ),
-        "These are numbers, not bytes.": (
-            lambda batch, tokens, heads, size: batch * heads * tokens * tokens
-        ),
-        "The mask hides the upper triangle, but a tensor has room for it all the same.": (
-            lambda batch, tokens, heads, size: batch * heads * tokens * (tokens + 1) // 2 * size
-        ),
+        "That is operations for each number. In float32 a number has four bytes.": lambda: 2.0,
+        "A multiplication and an addition: two operations for each weight.": lambda: 0.25,
+        "That would be true of weights of two bytes; in float32 they have four.": lambda: 1.0,
     },
 )
 
@@ -51,8 +38,58 @@ LEAST_SECONDS = Exercise(
 )
 
 
-EQUAL_SHARES = Exercise(
+def _half(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Attend to three keys of their own: the largest score, the sum and the undivided output."""
+    generator = torch.Generator().manual_seed(seed)
+    scores = 3 * torch.randn(2, 3, generator=generator)
+    values = torch.randn(3, 4, generator=generator)
+    largest = scores.amax(dim=-1, keepdim=True)
+    exponentials = (scores - largest).exp()
+    return largest, exponentials.sum(dim=-1, keepdim=True), exponentials @ values
+
+
+Half = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+def _merge(first: Half, second: Half) -> torch.Tensor:
+    largest = torch.maximum(first[0], second[0])
+    shrink = [(half[0] - largest).exp() for half in (first, second)]
+    return (shrink[0] * first[2] + shrink[1] * second[2]) / (
+        shrink[0] * first[1] + shrink[1] * second[1]
+    )
+
+
+MERGE = Exercise(
     name="12c",
+    solution=_merge,
+    cases=((_half(1), _half(2)), (_half(3), _half(4)), (_half(5), _half(6))),
+    misconceptions={
+        "You added sums that were taken relative to different largest scores. First shrink both "
+        "to the larger of the two.": (
+            lambda first, second: (first[2] + second[2]) / (first[1] + second[1])
+        ),
+        "You averaged two finished answers. The half with the larger scores deserves the larger "
+        "share.": lambda first, second: (first[2] / first[1] + second[2] / second[1]) / 2,
+        "Not divided yet: the weights of a row have to sum to 1.": lambda first, second: (
+            _merge(first, second)
+            * sum(
+                half[1] * (half[0] - torch.maximum(first[0], second[0])).exp()
+                for half in (first, second)
+            )
+        ),
+        "You shrank the outputs, but not the sums below them.": lambda first, second: (
+            sum(
+                half[2] * (half[0] - torch.maximum(first[0], second[0])).exp()
+                for half in (first, second)
+            )
+            / (first[1] + second[1])
+        ),
+    },
+)
+
+
+EQUAL_SHARES = Exercise(
+    name="12d",
     solution=lambda width: 4 * width - 1,
     cases=((768,), (12288,), (10,)),
     tolerance=1e-9,
@@ -65,16 +102,5 @@ EQUAL_SHARES = Exercise(
         "Each visible score costs twice, 2 * head_dim operations to compare and as many to mix.": (
             lambda width: 8 * width - 1
         ),
-    },
-)
-
-
-ONE_TOKEN = Exercise(
-    name="12d",
-    solution=lambda: 0.5,
-    misconceptions={
-        "That is operations for each number. In float32 a number has four bytes.": lambda: 2.0,
-        "A multiplication and an addition: two operations for each weight.": lambda: 0.25,
-        "That would be true of weights of two bytes; in float32 they have four.": lambda: 1.0,
     },
 )
