@@ -60,7 +60,7 @@ What is here:
     handmade_transformer  the last letter's way to its logits
     grouped_query       query heads that share keys, a cache that grows by a row
     performance         what crosses the memory bus, step by step and tile by tile
-    tensor_parallel     which heads live where, and the sum that joins them
+    tensor_parallel     which weights and heads live where, the sum that joins them, the ring
     transformer_block   from words to the next word
     core/               what diagrams are made of, and how they are drawn
 """
@@ -79,7 +79,7 @@ from chapter3_helpers.diagrams.map import attention_map
 from chapter3_helpers.diagrams.performance import tiles_diagram, traffic_diagram
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, turned_diagram
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram
-from chapter3_helpers.diagrams.tensor_parallel import processes_diagram
+from chapter3_helpers.diagrams.tensor_parallel import cut_diagram, processes_diagram, ring_diagram
 from chapter3_helpers.diagrams.trainable_qkv import roles_diagram
 from chapter3_helpers.diagrams.transformer_block import language_model_diagram
 
@@ -93,12 +93,14 @@ __all__ = [
     "attention_map",
     "cache_diagram",
     "clocks_diagram",
+    "cut_diagram",
     "encoder_decoder_diagram",
     "language_model_diagram",
     "last_row_diagram",
     "one_query_diagram",
     "processes_diagram",
     "product_diagram",
+    "ring_diagram",
     "roles_diagram",
     "rotary_diagram",
     "shadow_diagram",

@@ -1,9 +1,10 @@
-"""Which heads live in which process, and what they exchange.
+"""Which weights and heads live where, and what the processes exchange.
 
 Used by ``13_tensor_parallel``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from chapter3_helpers._figures.arrays import check_labels, to_array
@@ -58,3 +59,48 @@ def processes_diagram(
     blocks.append(Block(name="output", at=(3, 0), values=output))
     arrows.append(Arrow(tuple(f"partial output {p}" for p in range(n)), "output", "sum, + bias"))
     return Diagram("Heads apart, one sum", blocks, arrows, brackets)
+
+
+def cut_diagram(matrices: Mapping[str, Any]) -> Diagram:
+    """Draw matrices by whose numbers are whose.
+
+    Args:
+        matrices: name -> for every weight, (rows, columns), the number of the device that has it.
+
+    >>> [block.label for block in cut_diagram({"W_query": [[0], [0], [1], [1]]}).blocks]
+    ['W_query (4, 1)']
+    """
+    blocks = [
+        Block(name=name, at=(column, 0), values=owners, kind="owner", numbers=True)
+        for column, (name, owners) in enumerate(matrices.items())
+    ]
+    return Diagram("Which device has which weights", blocks)
+
+
+def ring_diagram(rounds: Mapping[str, Any]) -> Diagram:
+    """Draw how sums grow and spread in a ring: how many devices' numbers are in every piece.
+
+    Args:
+        rounds: what has happened so far -> (devices, pieces), the number of summands.
+
+    Raises:
+        ValueError: ``rounds`` is empty.
+
+    >>> ring_diagram({"start": [[1, 1], [1, 1]], "added": [[1, 2], [2, 1]]}).arrows[0].target
+    'added'
+    """
+    most = max((float(to_array(counts).max()) for counts in rounds.values()), default=1.0)
+    blocks = [
+        Block(
+            name=name,
+            at=(column, 0),
+            values=counts,
+            rows=[f"GPU {gpu}" for gpu in range(len(counts))] if not column else None,
+            numbers=True,
+            limit=most,
+            shape="",
+        )
+        for column, (name, counts) in enumerate(rounds.items())
+    ]
+    arrows = [Arrow(first, second) for first, second in pairwise(rounds)]
+    return Diagram("How many GPUs' numbers are in each piece", blocks, arrows)

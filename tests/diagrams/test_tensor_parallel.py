@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chapter3_helpers.diagrams import processes_diagram
+from chapter3_helpers.diagrams import cut_diagram, processes_diagram, ring_diagram
 from tests.diagrams import check_drawing
 
 
@@ -37,3 +37,22 @@ def test_every_process_has_its_lane_and_goes_into_the_sum(n, T):
 def test_what_does_not_fit_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         processes_diagram(**parts(2) | change)
+
+
+@pytest.mark.parametrize(("devices", "width"), [(2, 8), (3, 6)])
+def test_every_weight_says_whose_it_is(devices, width):
+    owners = np.arange(width) // (width // devices)
+    rows, columns = np.tile(owners[:, None], 3), np.tile(owners, (width, 1))
+    diagram = cut_diagram({"W_query": rows, "W_key": rows, "W_value": rows, "out_proj": columns})
+    check_drawing(diagram)
+    assert diagram["W_query"].values.tolist() == rows.tolist()
+    assert "out_proj" in diagram.description
+
+
+@pytest.mark.parametrize("devices", [2, 4, 6])
+def test_a_ring_is_drawn_on_one_scale(devices):
+    start = np.ones((devices, devices))
+    diagram = ring_diagram({"at first": start, "added": 2 * start, "all": devices * start})
+    check_drawing(diagram)
+    assert {block.limit for block in diagram.blocks} == {devices}
+    assert diagram.blocks[0].rows[-1] == f"GPU {devices - 1}"
