@@ -1,46 +1,56 @@
-"""The explorer of ``01_dot_products``: two arrows, their angle and their dot product."""
+"""The explorer of ``01_dot_products``: two arrows, a shadow, and their dot product."""
 
 import math
 
 import torch
 
+from chapter3_helpers.diagrams import Diagram, Plane
 from chapter3_helpers.explorers.controls import Settings, Slider
-from chapter3_helpers.explorers.drawings import Arrows, Curves
+from chapter3_helpers.explorers.drawings import Curves, Flow
 from chapter3_helpers.explorers.panels import Facts, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 
+LONGEST = 2.0
+
 CONTROLS = (
-    Slider("angle", "angle in degrees", 60, "How far b is turned away from a", low=0, high=180),
-    Slider("length_a", "length of a", 1.0, "How long the arrow a is", low=0.0, high=2.0, step=0.1),
-    Slider("length_b", "length of b", 1.5, "How long the arrow b is", low=0.0, high=2.0, step=0.1),
+    Slider("angle", "angle in degrees", 60, "How far a is turned away from b", low=0, high=180),
+    Slider("length_a", "length of a", 1.5, "How long a is", low=0.0, high=LONGEST, step=0.1),
+    Slider("length_b", "length of b", 1.0, "How long b is", low=0.0, high=LONGEST, step=0.1),
 )
 
 
 def dot_products_state(settings: Settings) -> dict[str, torch.Tensor]:
     """Return the vectors a and b, (2,) each, and their dot product."""
     radians = math.radians(settings["angle"])
-    a = settings["length_a"] * torch.tensor([1.0, 0.0])
-    b = settings["length_b"] * torch.tensor([math.cos(radians), math.sin(radians)])
+    a = settings["length_a"] * torch.tensor([math.cos(radians), math.sin(radians)])
+    b = settings["length_b"] * torch.tensor([1.0, 0.0])
     return {"a": a, "b": b, "dot": torch.dot(a, b)}
 
 
 def dot_products_panels(settings: Settings) -> list[Panel]:
-    """Return the drawing, the sum of products, and the dot product at every angle."""
+    """Return the drawing, the dot product at every angle, and the sum of products.
+
+    Both pictures keep their scale, whatever is moved.
+    """
     state = dot_products_state(settings)
     a, b, dot = state["a"], state["b"], state["dot"].item()
+    length_a, length_b = settings["length_a"], settings["length_b"]
     products = " + ".join(f"({x:.2f})({y:.2f})" for x, y in zip(a, b, strict=True))
+    shadow = length_a * math.cos(math.radians(settings["angle"]))
     facts = {
-        "a": f"({a[0]:.4f}, {a[1]:.4f})",
-        "b": f"({b[0]:.4f}, {b[1]:.4f})",
-        "multiply and sum": f"{products} = {dot:.4f}",
-        "length times shadow": f"{settings['length_a']:.2f} · {b[0]:.4f} = {dot:.4f}",
+        "a": f"({a[0]:.2f}, {a[1]:.2f})",
+        "b": f"({b[0]:.2f}, {b[1]:.2f})",
+        "multiply and sum": f"{products} = {_two(dot)}",
+        "length of b · shadow of a": (
+            f"{length_b:.1f} · {_two(shadow)} = {_two(dot)}" if length_b else "b points nowhere"
+        ),
+        "from tip to tip": f"{torch.dist(a, b).item():.2f}",
     }
     angles = torch.arange(0, 181, 5)
-    curve = settings["length_a"] * settings["length_b"] * torch.cos(torch.deg2rad(angles))
+    curve = length_a * length_b * torch.cos(torch.deg2rad(angles))
     return [
-        Note(_note(settings["angle"], dot)),
-        Arrows("two arrows", {"a": tuple(a.tolist()), "b": tuple(b.tolist())}, reach=2.2),
-        Facts(facts, "their dot product"),
+        Note(_note(settings, dot)),
+        Flow(_drawing(a, b)),
         Curves(
             "dot product at every angle, for these lengths",
             "angle in degrees",
@@ -48,16 +58,41 @@ def dot_products_panels(settings: Settings) -> list[Panel]:
             angles,
             {"dot product": curve},
             mark=settings["angle"],
+            limits=(-(LONGEST**2), LONGEST**2),
         ),
+        Facts(facts, "the numbers"),
     ]
 
 
-def _note(angle: int, dot: float) -> str:
-    if abs(dot) < 5e-5:
-        return "The dot product is 0: the arrows stand at a right angle, or one has no length."
-    side = "less" if angle < 90 else "more"
-    sign = "positive" if dot > 0 else "negative"
-    return f"The angle is {side} than 90°, so the dot product is {sign}: {dot:.4f}."
+def _drawing(a: torch.Tensor, b: torch.Tensor) -> Diagram:
+    plane = Plane(
+        name="plane",
+        caption="",
+        vectors=torch.stack([a, b]),
+        labels=["a" if a.norm() else "", "b" if b.norm() else ""],
+        kinds=["query", "key"],
+        shadow=(0, 1),
+        reach=1.15 * LONGEST,
+        size=260,
+    )
+    return Diagram("The shadow of a falls on the line of b", [plane])
+
+
+def _note(settings: Settings, dot: float) -> str:
+    without = [name for name in "ab" if settings[f"length_{name}"] == 0]
+    if without:
+        names, has = " and ".join(without), "have" if len(without) == 2 else "has"
+        return f"{names} {has} length 0 and so no direction: the dot product is 0 at every angle."
+    angle = settings["angle"]
+    if angle == 90:
+        return "At a right angle a casts no shadow: the dot product is 0, whatever the lengths."
+    if angle < 90:
+        return f"Less than a right angle: the shadow falls along b, dot product {_two(dot)}."
+    return f"More than a right angle: the shadow falls backwards, dot product {_two(dot)}."
+
+
+def _two(value: float) -> str:
+    return f"{round(value, 2) + 0:.2f}"  # never -0.00
 
 
 def dot_products_code(settings: Settings) -> list[str]:
@@ -66,8 +101,8 @@ def dot_products_code(settings: Settings) -> list[str]:
         "import torch",
         "",
         f"radians = torch.deg2rad(torch.tensor({float(settings['angle'])}))",
-        f"a = {settings['length_a']:g} * torch.tensor([1.0, 0.0])",
-        f"b = {settings['length_b']:g} * torch.stack([radians.cos(), radians.sin()])",
+        f"a = {settings['length_a']:g} * torch.stack([radians.cos(), radians.sin()])",
+        f"b = {settings['length_b']:g} * torch.tensor([1.0, 0.0])",
         "dot = torch.dot(a, b)",
     ]
 

@@ -1,4 +1,4 @@
-"""Panels drawn as SVG: diagrams, curves over a common x, and arrows in the plane."""
+"""Panels drawn as SVG: diagrams, and curves over a common x."""
 
 import math
 from collections.abc import Mapping
@@ -33,6 +33,7 @@ class Curves(Panel):
         lines: label -> array (points,).
         mark: the x that the sliders stand at.
         log: logarithmic axes, a subset of ``"xy"``.
+        limits: (lowest, highest) y, so that the scale stays while the curves move.
     """
 
     title: str
@@ -42,13 +43,14 @@ class Curves(Panel):
     lines: Mapping[str, Any]
     mark: float | None = None
     log: str = ""
+    limits: tuple[float, float] | None = None
 
     def html(self) -> str:
         width, height, left, bottom, top = 420, 240, 58, 40, 12
         x = to_array(self.x).astype(float)
         lines = {label: to_array(line).astype(float) for label, line in self.lines.items()}
         to_x, x_ticks = _axis(x, left, width - 22, "x" in self.log)
-        every = np.concatenate(list(lines.values()))
+        every = np.concatenate([*lines.values(), self.limits or ()])
         to_y, y_ticks = _axis(every, height - bottom, top, "y" in self.log)
         parts = [
             *(
@@ -85,39 +87,6 @@ class Curves(Panel):
             for colour, label in zip(_colours(len(lines)), lines, strict=True)
         )
         return _svg(self.title, width, height, "".join(parts), f'<p class="c3l">{legend}</p>')
-
-
-@dataclass(frozen=True)
-class Arrows(Panel):
-    """Vectors in the plane, drawn from the origin.
-
-    Args:
-        title: what the vectors are.
-        vectors: label -> (x, y).
-        reach: how far the plane goes in every direction.
-    """
-
-    title: str
-    vectors: Mapping[str, tuple[float, float]]
-    reach: float = 2.0
-
-    def html(self) -> str:
-        size = 280
-        scale = size / 2 / self.reach
-        parts = [
-            f'<line class="grid" x1="0" x2="{size}" y1="{size / 2}" y2="{size / 2}"/>',
-            f'<line class="grid" y1="0" y2="{size}" x1="{size / 2}" x2="{size / 2}"/>',
-        ]
-        colours = _colours(len(self.vectors))
-        for colour, (label, (x, y)) in zip(colours, self.vectors.items(), strict=True):
-            end_x, end_y = size / 2 + x * scale, size / 2 - y * scale
-            parts.append(
-                f'<line x1="{size / 2}" y1="{size / 2}" x2="{end_x:.1f}" y2="{end_y:.1f}" '
-                f'stroke="{colour}" stroke-width="3"/>'
-                f'<circle cx="{end_x:.1f}" cy="{end_y:.1f}" r="5" fill="{colour}"/>'
-                f'<text x="{end_x + 8:.1f}" y="{end_y - 6:.1f}">{escape(label)}</text>'
-            )
-        return _svg(self.title, size, size, "".join(parts))
 
 
 def _axis(values: np.ndarray, start: float, end: float, log: bool) -> tuple[Any, list[float]]:

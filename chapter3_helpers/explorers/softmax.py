@@ -1,80 +1,91 @@
-"""The explorer of ``02_softmax``: temperature, and one very large score."""
+"""The explorer of ``02_softmax``: one score is moved, and two rules share out a total of 1."""
 
 import torch
 
 from chapter3_helpers.dot_products import attention_scores
-from chapter3_helpers.explorers.controls import Settings, Steps
-from chapter3_helpers.explorers.panels import Bars, Facts, Note, Panel, four_decimals
+from chapter3_helpers.explorers.controls import Buttons, Settings, Steps
+from chapter3_helpers.explorers.panels import Bars, Facts, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax, softmax_naive
 
 TEMPERATURES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
-RAISED_TO = (*range(-10, 11), 20, 50, 80, 88, 89, 100, 200, 500, 1000)
+SCORES = (*[half / 2 for half in range(-20, 21)], 20.0, 50.0, 80.0, 88.0, 89.0, 100.0, 1000.0)
 
 CONTROLS = (
-    Steps(
-        "temperature",
-        "temperature",
-        1.0,
-        "Every score is divided by it before softmax",
-        options=TEMPERATURES,
-    ),
-    Steps(
+    Buttons(
         "token",
-        "raised token",
+        "change the score of",
         TOKENS.index("step"),
         "Which token gets another score",
         options=[(token, i) for i, token in enumerate(TOKENS)],
     ),
     Steps(
         "score",
-        "its score",
-        4,
+        "to",
+        -4.0,
         "The score that this token gets; beyond 88 times the temperature the formula overflows",
-        options=RAISED_TO,
+        options=[(f"{score:g}", score) for score in SCORES],
+    ),
+    Steps(
+        "temperature",
+        "temperature",
+        1.0,
+        "Every score is divided by it before softmax",
+        options=[(f"{temperature:g}", temperature) for temperature in TEMPERATURES],
     ),
 )
 
 
 def softmax_state(settings: Settings) -> dict[str, torch.Tensor]:
-    """Return the scores of ``journey`` with one of them changed, and their weights, (6,) each."""
+    """Return the scores of ``journey`` with one of them changed, and what is made of them."""
     scores = attention_scores(example_inputs())[1]
-    scores[settings["token"]] = float(settings["score"])
+    scores[settings["token"]] = settings["score"]
     scores = scores / settings["temperature"]
-    return {"scores": scores, "naive": softmax_naive(scores), "weights": softmax(scores)}
+    return {
+        "scores": scores,
+        "shares": scores / scores.sum(),
+        "naive": softmax_naive(scores),
+        "weights": softmax(scores),
+    }
 
 
 def softmax_panels(settings: Settings) -> list[Panel]:
-    """Return the weights, what the plain formula makes of them, and what to watch."""
+    """Return the weights beside the quotients, what to watch, and where the formula overflows."""
     state = softmax_state(settings)
-    weights, naive = state["weights"], state["naive"]
+    scores, weights, naive = state["scores"], state["weights"], state["naive"]
+    labels = [f"{token} ({score:.2f})" for token, score in zip(TOKENS, scores, strict=True)]
     facts = {
-        "scores / temperature": four_decimals(state["scores"]),
-        "largest exponential": f"{state['scores'].max().exp().item():.4g}",
-        "plain formula": four_decimals(naive),
-        "maximum subtracted": four_decimals(weights),
-        "sum": f"{weights.sum().item():.4f}",
+        "largest exponential": f"{scores.max().exp().item():.3g}",
+        "the formula as it stands": _row(naive),
+        "largest score subtracted first": _row(weights),
     }
     return [
-        Note(_note(weights, naive)),
-        Bars("what “journey” attends to", TOKENS, weights),
-        Facts(facts, "the numbers"),
+        Note(f"{_softmax_note(weights)} {_quotient_note(state['shares'])}"),
+        Bars("softmax: what “journey” spends on each", labels, weights),
+        Bars("divided by the sum", labels, state["shares"]),
+        Facts(facts, "Does the exponential still fit into float32?"),
     ]
 
 
-def _note(weights: torch.Tensor, naive: torch.Tensor) -> str:
-    if not torch.isfinite(naive).all():
-        return (
-            "The largest exponential is beyond float32, so the plain formula gives nan; with the "
-            "maximum subtracted the weights are as they should be."
-        )
+def _row(values: torch.Tensor) -> str:
+    return " ".join(f"{value:.2f}" for value in values)
+
+
+def _softmax_note(weights: torch.Tensor) -> str:
     largest = TOKENS[int(weights.argmax())]
-    if weights.max() > 0.99:
-        return f"“{largest}” takes nearly everything: softmax is close to a plain argmax here."
     if weights.max() - weights.min() < 0.02:
-        return "All weights are nearly 1/6: softmax is close to a plain mean here."
-    return f"“{largest}” gets the largest share, {weights.max():.4f}; the others share the rest."
+        return "Softmax: every weight is close to 1/6."
+    if weights.max() > 0.99:
+        return f"Softmax: “{largest}” takes nearly everything."
+    return f"Softmax: “{largest}” gets most, {weights.max():.0%} of the total."
+
+
+def _quotient_note(shares: torch.Tensor) -> str:
+    if (shares >= 0).all():
+        return f"Divided by their sum, the scores give it {shares.max():.0%} at the most."
+    low, high = shares.min().item(), shares.max().item()
+    return f"Divided by their sum, the scores give shares from {low:.0%} to {high:.0%}."
 
 
 def softmax_code(settings: Settings) -> list[str]:
@@ -85,8 +96,9 @@ def softmax_code(settings: Settings) -> list[str]:
         "from chapter3_helpers.softmax import softmax",
         "",
         "scores = attention_scores(example_inputs())[1]",
-        f"scores[{settings['token']}] = {settings['score']}",
+        f"scores[{settings['token']}] = {settings['score']:g}",
         f"scores = scores / {settings['temperature']:g}",
+        "shares = scores / scores.sum()",
         "weights = softmax(scores)",
     ]
 
