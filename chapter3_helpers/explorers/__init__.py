@@ -3,14 +3,16 @@
 ==================  ==================================================================
 file                what it holds
 ==================  ==================================================================
-``controls``        what can be moved: sliders, lists, switches, a line of text
+``controls``        what can be moved: sliders, buttons, small pictures, a seed, a text
 ``panels``          what can be shown: matrices, heads, bars, facts, as HTML tables
 ``drawings``        more of it: curves and arrows, as SVG
-``style``           colours and CSS
-``widget``          ``Explorer``: controls on top, panels below
+``lines``           weights as lines from queries to keys
+``number_path``     the arithmetic of one weight
+``style``           colours and CSS; ``writing``: decimals and gaps
+``widget``          ``Explorer``: controls on top, where they stay, panels below
 ``inputs``          the sentence, the seed and the picked row that many start from
 ``attention``       ``attention_explorer``: every mechanism of the chapter, side by side;
-                    ``mechanisms`` has the module of each
+                    ``mechanisms`` has the module of each, ``handmade_heads`` weights for it
 ``mask_constants``  a second explorer of ``09_transformer_block``
 the other files     one focused explorer per notebook, in the file of that notebook's topic
 ==================  ==================================================================

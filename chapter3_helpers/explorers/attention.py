@@ -3,26 +3,30 @@
 Its home is ``07_fused_multihead``, where the ladder of mechanisms is complete.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import replace
 
-import torch
-from torch import nn
-
-from chapter3_helpers.diagrams import Diagram, attention_diagram
-from chapter3_helpers.diagrams.attention import MOST_LANES
-from chapter3_helpers.dot_products import simple_self_attention
-from chapter3_helpers.dropout import dropout_mask
-from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps, Switch
+from chapter3_helpers.explorers.controls import (
+    Buttons,
+    Pick,
+    Seed,
+    Settings,
+    Slider,
+    Steps,
+    Switch,
+    Thumbnails,
+)
 from chapter3_helpers.explorers.drawings import Flow
+from chapter3_helpers.explorers.handmade_heads import HEADS
 from chapter3_helpers.explorers.inputs import (
     SENTENCE,
     divisors,
-    read_sentence,
     row_picker,
     sentence_code,
 )
+from chapter3_helpers.explorers.lines import Lines
 from chapter3_helpers.explorers.mechanisms import (
+    AT_RANDOM,
+    BY_HAND,
     CAUSAL,
     CLASSES,
     FUSED,
@@ -30,49 +34,89 @@ from chapter3_helpers.explorers.mechanisms import (
     SPLIT,
     UNMASKED,
     WRAPPER,
-    build_module,
-    projections,
+    State,
+    attention_flow,
+    attention_state,
+    by_hand,
+    dropped_cells,
+    module_arguments,
+    number_path,
 )
-from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix, Panel, four_decimals
+from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
-from chapter3_helpers.fused_multihead import count_parameters, join_heads
-from chapter3_helpers.masking import causal_mask, mask_then_renormalise
+from chapter3_helpers.fused_multihead import count_parameters
 
+TEXT = "Ann saw cats and Bob saw dogs"
+WEIGHTS, COMPUTATION, NUMBER = "weights", "how they come about", "one number"
 MOST_HEADS = 24
-
-
-def has_weights(settings: Settings) -> bool:
-    return settings["mechanism"] != SIMPLE
 
 
 def has_heads(settings: Settings) -> bool:
     return settings["mechanism"] in (WRAPPER, SPLIT, FUSED)
 
 
+def at_random(settings: Settings) -> bool:
+    return settings["mechanism"] != SIMPLE and not by_hand(settings)
+
+
 def head_options(settings: Settings) -> list[int]:
-    """Return the numbers of heads that the mechanism allows: divisors of d_out if they share it."""
-    if settings["mechanism"] == WRAPPER:
-        return list(range(1, MOST_HEADS + 1))
-    return divisors(settings["d_out"]) if has_heads(settings) else [1]
+    """Return the numbers of heads that can be had: divisors of d_out where they share it."""
+    if not has_heads(settings):
+        return [1]
+    if by_hand(settings):
+        return list(range(1, len(HEADS) + 1))
+    wrapper = settings["mechanism"] == WRAPPER
+    return list(range(1, MOST_HEADS + 1)) if wrapper else divisors(settings["d_out"])
+
+
+def head_names(settings: Settings) -> list[tuple[str, int]]:
+    """Return what each head is called: by what it was made for, or by its number."""
+    names = HEADS if by_hand(settings) else [f"head {head}" for head in range(MOST_HEADS)]
+    return [(name, head) for head, name in enumerate(list(names)[: settings["num_heads"]])]
 
 
 CONTROLS = (
+    Buttons(
+        "show",
+        "show",
+        WEIGHTS,
+        "The weights, the way to them, or the arithmetic of one of them",
+        options=(WEIGHTS, COMPUTATION, NUMBER),
+    ),
     Pick("mechanism", "mechanism", SPLIT, "Which attention", options=(SIMPLE, *CLASSES)),
-    SENTENCE,
-    Slider("seed", "seed", 123, "Another seed draws other weights", has_weights, low=0, high=999),
+    replace(SENTENCE, default=TEXT),
+    Buttons(
+        "made",
+        "made",
+        BY_HAND,
+        "Weight matrices that were made for something, or untrained ones",
+        lambda settings: settings["mechanism"] != SIMPLE,
+        options=(BY_HAND, AT_RANDOM),
+        presented=False,
+    ),
+    Seed("seed", "seed", 123, "Another seed draws other weights", at_random),
+    Slider(
+        "scale",
+        "inputs ×",
+        4,
+        "By what the inputs are multiplied; at 1 untrained weights are nearly even",
+        lambda settings: not by_hand(settings),
+        low=1,
+        high=12,
+    ),
     Slider(
         "d_out",
         "d_out",
-        2,
+        8,
         "Numbers per context vector: of each head (wrapper), or of all heads together",
-        has_weights,
+        at_random,
         low=1,
         high=24,
     ),
     Steps(
         "num_heads",
         "heads",
-        2,
+        4,
         "How many heads; where they share d_out, only its divisors",
         has_heads,
         options=head_options,
@@ -94,131 +138,83 @@ CONTROLS = (
         "The causal mask; built in from 05 on",
         lambda settings: settings["mechanism"] in UNMASKED,
     ),
-    Steps(
-        "head",
-        "large: head",
-        0,
-        "Which head to show in large",
-        has_heads,
-        options=lambda settings: range(settings["num_heads"]),
+    Thumbnails("head", "head", 0, "Which head to show in large", has_heads, options=head_names),
+    row_picker(default=6),
+    row_picker(
+        2,
+        name="column",
+        label="about",
+        tooltip="Whose key it meets",
+        enabled=lambda settings: settings["show"] == NUMBER,
     ),
-    row_picker(default=1),
 )
 
 
-@dataclass(frozen=True)
-class State:
-    """Everything that the explorer shows for one choice of settings."""
-
-    tokens: tuple[str, ...]
-    x: torch.Tensor  # (T, 3)
-    projected: tuple[torch.Tensor, ...]  # queries, keys and values, (H, T, D) each, if any
-    scores: torch.Tensor  # (H, T, T)
-    undropped: torch.Tensor  # (H, T, T), the weights after softmax and mask
-    weights: torch.Tensor  # (H, T, T), after dropout too
-    mixed: torch.Tensor  # (H, T, D), the values that each head mixes
-    context: torch.Tensor  # (T, width), what comes out
-    hidden: torch.Tensor | None  # (T, T)
-    module: nn.Module | None
-
-
-def attention_state(settings: Settings) -> State:
-    """Compute weights and context vectors for the settings of the explorer.
-
-    Raises:
-        ValueError: the sentence is empty or too long to be drawn.
-    """
-    mechanism, seed, p = settings["mechanism"], settings["seed"], settings["dropout"]
-    tokens, x = read_sentence(settings["text"])
-    module = build_module(settings, len(tokens))
-    with torch.no_grad():
-        projected = () if module is None else projections(module, x)
-        queries, keys, values = projected or (x.unsqueeze(0),) * 3
-        undropped = simple_self_attention(x)[1] if module is None else module.attention_weights(x)
-        undropped = undropped.reshape(-1, len(tokens), len(tokens))  # (H, T, T)
-        hidden = causal_mask(len(tokens))
-        if mechanism in UNMASKED and settings["causal"]:
-            undropped = mask_then_renormalise(undropped)
-        elif mechanism in UNMASKED:
-            hidden = None
-        weights = undropped
-        if mechanism not in UNMASKED and p > 0:
-            weights = undropped * dropout_mask(tuple(undropped.shape), p, seed) / (1 - p)
-        mixed = weights @ values
-        context = join_heads(mixed)  # (T, H * D)
-        if hasattr(module, "out_proj"):
-            context = module.out_proj(context)
-    scores = queries @ keys.transpose(-2, -1)
-    return State(tokens, x, projected, scores, undropped, weights, mixed, context, hidden, module)
-
-
-def attention_flow(state: State, head: int, row: int) -> Diagram:
-    """Draw how the context vectors come about: one head step by step, several side by side."""
-    parts = dict(zip(("queries", "keys", "values"), state.projected, strict=False))
-    parts |= {"weights": state.undropped, "context": state.mixed}
-    if state.weights is not state.undropped:
-        parts["dropped"] = state.weights
-    if hasattr(state.module, "out_proj"):
-        parts["output"] = state.context
-    elif len(state.weights) == 1:
-        parts |= {"scores": state.scores}
-        if state.projected:
-            parts["scaled"] = state.scores / state.mixed.shape[-1] ** 0.5
-        parts = {name: part[0] for name, part in parts.items()}
-    return attention_diagram(
-        x=state.x, hidden=state.hidden, tokens=state.tokens, query=row, head=head, **parts
-    )
-
-
 def attention_panels(settings: Settings) -> list[Panel]:
-    """Return what is shown: how it comes about, the picked head and row in large, the numbers."""
+    """Return the heads to choose from, what is said of one, and the view that was asked for."""
     state = attention_state(settings)
+    tokens = state.tokens
     head = min(settings["head"], len(state.weights) - 1)
-    row = min(settings["row"], len(state.tokens) - 1)
-    picked, token = state.weights[head], state.tokens[row]
-    visible = picked[row]
-    if state.hidden is not None:
-        visible = visible.masked_fill(state.hidden[row], torch.nan)
+    row, column = (min(settings[name], len(tokens) - 1) for name in ("row", "column"))
+    names = [name for name, _ in head_names(settings)]
+    title = f"weights of “{names[head]}”" if has_heads(settings) else "attention weights"
+    panels: list[Panel] = [Note(_note(settings, state, head))]
+    if has_heads(settings):
+        panels.append(Heads("all heads", state.weights, state.hidden, control="head"))
+    matrix = Matrix(title, state.weights[head], tokens, hidden=state.hidden, picked=row)
+    if state.weights is not state.undropped:
+        matrix = replace(matrix, dropped=dropped_cells(state)[head])
+    if settings["show"] == COMPUTATION:
+        return [*panels, Flow(attention_flow(state, head, row))]
+    if settings["show"] == NUMBER:
+        path = number_path(settings, state, head, row, column)
+        return [*panels, path, replace(matrix, picked_column=column)]
+    lines = Lines("the same, as lines", state.weights[head], tokens, None, state.hidden, row)
     module = state.module
     facts = {
         "x": tuple(state.x.shape),
         "weights": tuple(state.weights.shape),
         "context": tuple(state.context.shape),
         "parameters": 0 if module is None else f"{count_parameters(module):,}",
-        "row sums": four_decimals(picked.sum(dim=-1)),
+        "row sums": " ".join(f"{total:.2f}" for total in state.weights[head].sum(dim=-1)),
     }
-    panels: list[Panel] = [
-        Flow(attention_flow(state, head, row)),
-        Matrix(f"weights of head {head}", picked, state.tokens, hidden=state.hidden, picked=row),
-        Bars(f"what “{token}” attends to", state.tokens, visible),
-        Facts(facts, "shapes and sums"),
-    ]
-    if len(state.weights) > MOST_LANES:
-        panels.insert(1, Heads("all heads, one scale", state.weights, state.hidden, picked=head))
-    return panels
+    return [*panels, matrix, lines, Facts(facts, "shapes and sums")]
+
+
+def _note(settings: Settings, state: State, head: int) -> str:
+    if by_hand(settings):
+        return f"Made by hand, this head attends to {list(HEADS.values())[head]}."
+    times = settings["scale"]
+    scaled = f"; the inputs are multiplied by {times}, so that it shows" if times > 1 else ""
+    if state.module is None:
+        return f"Nothing is learned here: a token attends to what resembles it{scaled}."
+    return f"Untrained: what a head prefers is chance{scaled}."
 
 
 def attention_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the weights without the explorer."""
     mechanism, seed, p = settings["mechanism"], settings["seed"], settings["dropout"]
-    sentence_import, sentence = sentence_code(settings["text"])
-    imports, lines = [sentence_import], [sentence]
+    if by_hand(settings):
+        home = "chapter3_helpers.explorers.handmade_heads"
+        imports = [f"from {home} import make_by_hand, place_and_kind"]
+        lines = [f"tokens, x = place_and_kind({settings['text']!r})"]
+    else:
+        sentence_import, sentence = sentence_code(settings["text"])
+        imports, lines = [sentence_import], [sentence]
+        if settings["scale"] != 1:
+            lines.append(f"x = {settings['scale']} * x")
     if mechanism == SIMPLE:
         imports.append("from chapter3_helpers.dot_products import simple_self_attention")
         lines.append("_, weights = simple_self_attention(x)")
     else:
         kind = CLASSES[mechanism]
-        arguments: list[Any] = [3, settings["d_out"]]
-        if mechanism not in UNMASKED:
-            arguments += ["len(x)", 0.0]
-        if mechanism in (WRAPPER, SPLIT, FUSED):
-            arguments.append(settings["num_heads"])
         imports.append(f"from {kind.__module__} import {kind.__name__}")
-        lines += [
-            f"torch.manual_seed({seed})",
-            f"attention = {kind.__name__}({', '.join(map(str, arguments))})",
-            "weights = attention.attention_weights(x).detach()",
-        ]
+        call = f"{kind.__name__}({', '.join(map(str, module_arguments(settings, 'len(x)')))})"
+        if by_hand(settings):
+            lines.append(f"attention = make_by_hand({call}, x)")
+        else:
+            lines += [f"torch.manual_seed({seed})", f"attention = {call}"]
+        lines.append("weights = attention.attention_weights(x).detach()")
     if mechanism in UNMASKED and settings["causal"]:
         imports.append("from chapter3_helpers.masking import mask_then_renormalise")
         lines.append("weights = mask_then_renormalise(weights)")

@@ -150,7 +150,8 @@ class Pick(Control):
     options: Sequence[Any] = field(kw_only=True)
 
     def build(self, settings: Settings) -> widgets.Widget:
-        return widgets.Dropdown(options=list(self.options), **self.words())
+        words = {**self.words(), "layout": widgets.Layout(width="auto", max_width="300px")}
+        return widgets.Dropdown(options=list(self.options), **words)
 
 
 @dataclass(frozen=True)

@@ -104,16 +104,19 @@ class Matrix(Panel):
             marked = ' class="picked"' if i == self.picked else ""
             lines.append(f'<tr{marked}><th scope="row" tabindex=0>{escape(self.rows[i])}</th>')
             for j in across:
+                at = i == self.picked and j == self.picked_column
                 if j is None:
                     lines.append("<td class=gap>…")
-                elif classes[i, j] == "h":
-                    lines.append('<td class="h" aria-label="hidden"></td>')
+                    continue
+                kind = f' class="{classes[i, j]} at"' if at else f" class={classes[i, j]}"
+                if classes[i, j] == "h":
+                    lines.append(f'<td class="h{" at" * at}" aria-label="hidden"></td>')
                 elif dropped is not None and dropped[i, j]:
                     lines.append('<td class="w0 x" aria-label="dropped">×</td>')
                 elif self.texts is not None:
-                    lines.append(f"<td class={classes[i, j]}>{escape(self.texts[i][j])}")
+                    lines.append(f"<td{kind}>{escape(self.texts[i][j])}")
                 else:
-                    lines.append(f"<td class={classes[i, j]}>{values[i, j]:.{decimals}f}")
+                    lines.append(f"<td{kind}>{values[i, j]:.{decimals}f}")
             lines.append("</tr>")
         return "".join(lines) + "</table></div>"
 

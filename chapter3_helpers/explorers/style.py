@@ -72,7 +72,8 @@ _CONTROLS = """
  align-items:center;gap:2px 14px;padding:4px 0 6px;width:100%;
  background:var(--jp-layout-color0,#fff);border-bottom:1px solid var(--jp-border-color1,#bbb)}
 .c3-controls>.widget-inline-hbox,.c3-controls>.widget-box{margin:0}
-.c3-controls .widget-label{min-width:0}
+.c3-controls .widget-label{min-width:0;margin-right:6px}
+.c3-controls .widget-dropdown{flex:0 1 auto}
 .c3-controls .widget-checkbox{padding-right:8px}
 .c3-tools.c3-tools{margin-left:auto;overflow:visible;flex:0 0 auto}
 .c3-tools button{width:auto}
@@ -94,7 +95,7 @@ _CONTROLS = """
 .c3-thumbnails .c3-buttons.c3-buttons{display:block;max-width:none!important}
 .c3-thumbnails .widget-label{display:none}
 .c3-thumbnails .widget-html-content>.c3{margin:0;display:block}
-.c3-thumbnails :is(.widget-radio-box,.c3g){display:grid!important;gap:6px;padding:2px;
+.c3-thumbnails :is(.widget-radio-box,.c3g){display:grid!important;gap:6px!important;padding:2px;
  grid-template-columns:repeat(auto-fill,88px)}
 .c3-thumbnails .c3h{margin:22px auto 0!important;height:80px}
 .c3-thumbnails .widget-radio-box label{height:104px;padding:0;text-align:center;
@@ -112,7 +113,7 @@ _PRESENT = """
 .c3-present .c3 .c3b .b{width:420px}.c3-present .c3 .c3b .b div{height:24px}
 .c3-present .c3>:not(p){flex:1 1 100%}
 .c3-present .c3>:not(p) table{margin:auto}
-.c3-present .c3 svg{width:100%;height:auto;max-height:80vh}
+.c3-present .c3 svg{width:100%;height:auto;max-height:max(300px,calc(100vh - 330px))}
 .c3-present .c3-controls :is(label,.widget-label,.widget-readout,button,input,select){
  font-size:20px;line-height:1.4;height:auto}
 .c3-present .c3-controls .widget-readout{min-width:3em}
@@ -135,6 +136,7 @@ _PANELS = f"""
 .c3 .c3m .corner{{font-size:.85em;color:var(--jp-content-font-color2,#666)}}
 .c3 .c3m tr.picked th,.c3 .c3m th.picked{{font-weight:700}}
 .c3 .c3m .picked td{{border-top:2px solid #d9622b;border-bottom:2px solid #d9622b}}
+.c3 .c3m td.at{{outline:3px solid #d9622b;outline-offset:-2px}}
 .c3 .c3m td.gap{{min-width:1em;border:0;color:inherit}}
 .c3 .c3q :is(td,th){{box-shadow:inset 0 3px var(--row,#0000),inset 0 -3px var(--row,#0000),
  inset 3px 0 var(--column,#0000),inset -3px 0 var(--column,#0000)}}
@@ -163,6 +165,15 @@ _PANELS = f"""
 .c3 .c3lines text:is(:hover,:focus){{font-weight:600;outline:none;text-decoration:underline}}
 .c3 .c3l{{margin:2px 0 0}}.c3 .c3l span{{margin-right:14px}}
 .c3 .c3l i{{display:inline-block;width:14px;height:4px;margin:0 5px 3px 0}}
+.c3 .c3p td{{padding:3px 10px;text-align:left;vertical-align:baseline;
+ font-variant-numeric:tabular-nums;border-bottom:1px solid var(--jp-border-color2,#ddd)}}
+.c3 .c3p th{{padding:3px 10px 3px 0;text-align:left;white-space:normal;vertical-align:baseline;
+ border-bottom:1px solid var(--jp-border-color2,#ddd)}}
+.c3 .c3p td:last-child{{font-weight:600;white-space:nowrap}}
+.c3 .c3p :is(.q,.k,.v){{border-bottom:3px solid}}
+.c3 .c3p .q{{border-color:#0072b2}}.c3 .c3p .k{{border-color:#d55e00}}
+.c3 .c3p .v{{border-color:#009e73}}
+.c3 .c3p .off{{color:var(--jp-content-font-color2,#666)}}
 .c3 .error{{flex-basis:100%;margin:0;padding:8px 12px;border-left:4px solid #d9622b}}
 .c3-stale{{opacity:.35;pointer-events:none}}
 .c3 pre{{margin:0;padding:8px 12px;overflow-x:auto;color:inherit;

@@ -8,9 +8,16 @@ import torch
 
 from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.explorers import attention_explorer
-from chapter3_helpers.explorers.attention import attention_panels, attention_state
+from chapter3_helpers.explorers.attention import (
+    COMPUTATION,
+    NUMBER,
+    attention_panels,
+    attention_state,
+)
 from chapter3_helpers.explorers.drawings import Flow
 from chapter3_helpers.explorers.mechanisms import (
+    AT_RANDOM,
+    BY_HAND,
     CAUSAL,
     CLASSES,
     FUSED,
@@ -20,13 +27,15 @@ from chapter3_helpers.explorers.mechanisms import (
     V2,
     WRAPPER,
 )
+from chapter3_helpers.explorers.number_path import NumberPath
 
 TEXT = "one two three four five"
 
 
 def drawn(**settings):
     """The diagram of an explorer, by the names of its blocks, and the state behind it."""
-    subject = attention_explorer(**{"text": TEXT, "causal": False, **settings})
+    start = {"text": TEXT, "causal": False, "made": AT_RANDOM, "scale": 1, "show": COMPUTATION}
+    subject = attention_explorer(**{**start, **settings})
     (flow,) = (panel for panel in attention_panels(subject.settings) if isinstance(panel, Flow))
     return flow.diagram, attention_state(subject.settings)
 
@@ -95,10 +104,10 @@ def test_every_block_follows_the_seed_and_the_picked_query_is_marked():
 
 
 def test_what_is_drawn_can_be_read_aloud_and_pointed_at():
-    subject = attention_explorer(mechanism=SPLIT, d_out=8, num_heads=4)
+    subject = attention_explorer(show=COMPUTATION, text="a b c d e f")
     shown = subject.view.value
     assert 'aria-label="weights 3 (6, 6)"' in shown
-    assert "x (6, 3) -&gt; head 0" in shown
+    assert "x (6, 5) -&gt; head 0" in shown
     weights = attention_state(subject.settings).weights
     notes = re.findall(r"<title>(\d\.\d{4})</title>", shown)
     assert f"{weights[3, 5, 4]:.4f}" in notes
@@ -111,3 +120,61 @@ def test_drawing_changes_no_random_numbers_of_the_reader(mechanism):
     torch.manual_seed(5)
     drawn(mechanism=mechanism)
     assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize("mechanism", [V1, V2, CAUSAL, WRAPPER, SPLIT, FUSED])
+def test_heads_that_are_made_by_hand_do_what_they_are_called(mechanism):
+    heads = {"num_heads": 4} if mechanism in (WRAPPER, SPLIT, FUSED) else {}
+    subject = attention_explorer(mechanism=mechanism, made=BY_HAND, **heads)
+    weights = attention_state(subject.settings).weights  # of "Ann saw cats and Bob saw dogs"
+    pairs = {(4, 0): 0.48, (5, 1): 0.46, (6, 2): 0.46, (6, 6): 0.46}
+    for (query, key), expected in pairs.items():
+        assert weights[0, query, key].item() == pytest.approx(expected, abs=0.01)
+    if heads:
+        assert (weights[1].diagonal(-1) > 0.85).all()
+        assert (weights[2, :, 0] > 0.85).all()
+        torch.testing.assert_close(weights[3, 6], torch.full((7,), 1 / 7))
+
+
+@pytest.mark.parametrize("made", [BY_HAND, AT_RANDOM])
+@pytest.mark.parametrize("mechanism", [SIMPLE, *CLASSES])
+def test_the_path_of_one_number_ends_at_the_weight_and_its_part_of_the_context(mechanism, made):
+    dropout = {} if mechanism in (SIMPLE, V1, V2) else {"dropout": 0.5}
+    settings = {"mechanism": mechanism, "made": made, "show": NUMBER, "row": 5, **dropout}
+    state = attention_state(attention_explorer(**settings).settings)
+    head = len(state.weights) - 1
+    chosen = {"head": head} if head else {}
+    total = 0
+    for column in range(7):
+        subject = attention_explorer(**settings, **chosen, column=column)
+        (path,) = (p for p in attention_panels(subject.settings) if isinstance(p, NumberPath))
+        found = path.numbers
+        weights = float(state.undropped[head, 5, column]), float(state.weights[head, 5, column])
+        assert (found["weight"], found["dropped"]) == pytest.approx(weights, abs=1e-5)
+        total = total + found["part"]
+        gone = column > 5
+        assert (found["masked"] == -np.inf) == gone
+        assert ("hidden from this query" in path.html()) == gone
+    np.testing.assert_allclose(total, state.mixed[head, 5], rtol=1e-4, atol=1e-5)
+
+
+def test_a_dropped_weight_carries_a_cross_and_a_kept_one_its_number():
+    subject = attention_explorer(mechanism=CAUSAL, dropout=0.5)
+    state = attention_state(subject.settings)
+    dropped = ((state.weights == 0) & (state.undropped > 0)).sum().item()
+    assert 0 < dropped == subject.view.value.count(">×<")
+
+
+def test_controls_without_meaning_are_not_shown():
+    subject = attention_explorer()
+
+    def shown():
+        return {name for name, place in subject.places.items() if place.layout.display != "none"}
+
+    always = {"show", "mechanism", "text", "row"}
+    assert shown() == {*always, "made", "num_heads", "dropout", "head"}
+    subject.set(made=AT_RANDOM, show=NUMBER)
+    more = {"made", "seed", "scale", "d_out", "num_heads", "dropout", "head", "column"}
+    assert shown() == always | more
+    subject.set(mechanism=SIMPLE)
+    assert shown() == always | {"scale", "causal", "column"}

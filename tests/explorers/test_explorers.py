@@ -150,7 +150,7 @@ def test_reset_goes_back_to_the_start(topic):
 
 
 def test_reset_goes_back_to_settings_of_ones_own():
-    subject = explorers.attention_explorer(seed=7, d_out=6, num_heads=3)
+    subject = explorers.attention_explorer(seed=7, d_out=6, num_heads=3, made="at random")
     start, shown = subject.settings, subject.view.value
     subject.set(seed=8, d_out=4, text="one two", dropout=0.5)
     assert subject.settings != start
@@ -224,7 +224,7 @@ def test_values_that_no_control_offers_are_refused(name, value):
 
 @pytest.mark.parametrize("refused", [{"d_out": 999}, {"dropout": 0.25}, {"num_heads": 5}])
 def test_a_refused_change_moves_nothing(refused):
-    subject = explorers.attention_explorer(d_out=6, num_heads=3, head=2)
+    subject = explorers.attention_explorer(d_out=6, num_heads=3, head=2, made="at random")
     before, shown = subject.settings, subject.view.value
     with pytest.raises(ValueError, match="that its control offers"):
         subject.set(**{"text": "one two", "seed": 5, "d_out": 4, "num_heads": 2, **refused})

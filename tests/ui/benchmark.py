@@ -1,9 +1,10 @@
 """How soon does a key press reach the screen? ``python -m tests.ui.benchmark``
 
-In JupyterLab in Chromium, the time from an arrow key on a slider to the changed picture, for the
-explorer and for ``ipywidgets.interact`` with ``seaborn.heatmap`` on the same settings, in turns in
-one run. Then an arrow key is held for 40 steps: how many of them were drawn during the hold, and
-how long after the last key press the picture was final.
+In JupyterLab in Chromium, the time from an arrow key on the seed to the changed picture, for the
+explorer and, in some rows, for ``ipywidgets.interact`` with ``seaborn.heatmap`` on the same
+settings, in turns in one run. Then an arrow key is held for 40 steps: how many of them were drawn
+during the hold, and how long after the last key press the picture was final. Named rows are
+measured alone: ``python -m tests.ui.benchmark presented "2 x 12 heads"``.
 """
 
 import statistics
@@ -51,11 +52,14 @@ _ = ipywidgets.interact(draw, seed=ipywidgets.IntSlider(value=123, min=0, max=99
 """
 EXPLORER = """
 from chapter3_helpers.explorers import attention_explorer
-attention_explorer({settings})
+attention_explorer(text="Your journey starts with one step", {settings})
 """
+# What an explorer starts from, and what interact draws for comparison, if anything.
+UNTRAINED = "made='at random', seed=123, "
+FOUR_HEADS = UNTRAINED + "mechanism='split (07)', d_out=8, num_heads=4, "
 CASES = {
     "one 6 x 6 matrix, annotated": (
-        {"settings": "mechanism='v2 (03)', d_out=2, causal=False"},
+        UNTRAINED + "mechanism='v2 (03)', d_out=2, causal=False",
         {
             "module": "trainable_qkv",
             "kind": "SelfAttention_v2",
@@ -66,8 +70,13 @@ CASES = {
             "annotate": True,
         },
     ),
+    "diagram of one head": (
+        UNTRAINED + "mechanism='v2 (03)', d_out=2, show='how they come about'",
+        None,
+    ),
+    "4 heads, one in large": (FOUR_HEADS, None),
     "diagram of 4 heads": (
-        {"settings": "mechanism='split (07)', d_out=8, num_heads=4"},
+        FOUR_HEADS + "show='how they come about'",
         {
             "module": "fused_multihead",
             "kind": "MultiHeadAttention",
@@ -78,8 +87,10 @@ CASES = {
             "annotate": True,
         },
     ),
+    "path of one number": (FOUR_HEADS + "show='one number'", None),
+    "presented": (FOUR_HEADS, None),
     "2 x 12 heads": (
-        {"settings": "mechanism='wrapper (06)', d_out=1, num_heads=24"},
+        UNTRAINED + "mechanism='wrapper (06)', d_out=1, num_heads=24",
         {
             "module": "multihead_wrapper",
             "kind": "MultiHeadAttentionWrapper",
@@ -91,6 +102,7 @@ CASES = {
         },
     ),
 }
+SHOW = "place => place.classList.remove('c3-unpresented')"  # a seed is not there when presented
 # Notes when a key went down and when each change that followed was on the screen.
 WATCH = """output => {
     const noted = window.noted = {press: 0, release: 0, changes: []};
@@ -119,22 +131,22 @@ def settled(page) -> dict:
 
 def measure(page, output: str, progress: tqdm) -> dict:
     """Press an arrow key again and again, then hold it; return milliseconds."""
-    handle = page.locator(".c3-control-seed .noUi-handle, .widget-interact .noUi-handle").first
+    handle = page.locator(".c3-control-seed input, .widget-interact .noUi-handle").first
     page.locator(output).first.evaluate(WATCH)
     handle.focus()
     single = []
     for press in range(PRESSES + 3):
         page.evaluate("window.noted.changes = []")
-        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowUp")
         noted = settled(page)
         if press >= 3:  # the first ones warm up
             single.append(noted["changes"][-1] - noted["press"])
         progress.update()
     page.evaluate("window.noted.changes = []")
     for _ in range(HELD_STEPS):
-        page.keyboard.down("ArrowRight")
+        page.keyboard.down("ArrowUp")
         page.wait_for_timeout(HOLD_INTERVAL_MS)
-    page.keyboard.up("ArrowRight")
+    page.keyboard.up("ArrowUp")
     noted = settled(page)
     during = sum(change < noted["release"] for change in noted["changes"])
     return {
@@ -150,37 +162,45 @@ def main() -> int:
         print(HOW_TO_GET_IT)
         return 1
     rows = []
+    cases = {name: case for name, case in CASES.items() if not sys.argv[1:] or name in sys.argv[1:]}
     with tempfile.TemporaryDirectory() as name, browse() as browser:
         folder = Path(name) / "notebooks"
         folder.mkdir()
+        presses = sum(1 + bool(interact) for _, interact in cases.values()) * (PRESSES + 3)
         with (
             serve(folder, Path(name)) as server,
-            tqdm(total=2 * len(CASES) * (PRESSES + 3), unit="press") as progress,
+            tqdm(total=presses, unit="press") as progress,
         ):
-            for case, (settings, interact) in CASES.items():
+            for case, (settings, interact) in cases.items():
+                ways = {"explorer": (EXPLORER.format(settings=settings), ".c3-explorer .c3-view")}
+                if interact:
+                    source = INTERACT.format(**interact)
+                    ways["interact"] = source, ".widget-interact .widget-output"
                 results = {}
-                for way, source, output in (
-                    ("explorer", EXPLORER.format(**settings), ".c3-explorer .c3-view"),
-                    ("interact", INTERACT.format(**interact), ".widget-interact .widget-output"),
-                ):
+                for way, (source, output) in ways.items():
                     write_notebook(folder / f"{way}.ipynb", source)
                     page = open_notebook(browser, server, f"{way}.ipynb")
                     run_all(page)
                     page.locator(output).first.wait_for()
                     page.wait_for_timeout(1500)
+                    if case == "presented":
+                        page.get_by_role("button", name="Present").click()
+                        page.wait_for_timeout(1000)
+                        page.locator(".c3-control-seed").evaluate(SHOW)
                     results[way] = measure(page, output, progress)
                     page.close()
                 rows.append((case, results))
     print(f"\nKey press to changed picture, median (worst) of {PRESSES}, in ms:")
     for case, results in rows:
-        explorer, interact = results["explorer"], results["interact"]
         for way, result in results.items():
             print(
                 f"  {case:28} {way:9} {result['median']:7.0f} ({result['worst']:.0f})   "
                 f"held for {HELD_STEPS} steps: drew {result['drawn']}, "
                 f"final {result['final']:.0f} ms after release"
             )
-        print(f"  {case:28} ratio     1 : {interact['median'] / explorer['median']:.1f}")
+        if "interact" in results:
+            ratio = results["interact"]["median"] / results["explorer"]["median"]
+            print(f"  {case:28} ratio     1 : {ratio:.1f}")
     return 0
 
 
