@@ -20,18 +20,16 @@ def _wrapped(d_out: int, num_heads: int):
     return run
 
 
-def _outputs(num_heads: int, *shape: int) -> list[torch.Tensor]:
-    """Return one tensor per head, all different."""
-    numbers = torch.arange(float(num_heads * torch.Size(shape).numel()))
-    return list(numbers.reshape(num_heads, *shape).sin())
-
-
 def _parameters(d_in: int, d_out: int, num_heads: int, qkv_bias: bool) -> int:
     return num_heads * 3 * (d_in * d_out + d_out * qkv_bias)
 
 
-def _stacked(outputs: Sequence[torch.Tensor]) -> torch.Tensor:
-    return torch.stack(list(outputs), dim=-1)
+def _reordered(weight: torch.Tensor, order: Sequence[int]) -> torch.Tensor:
+    return weight.unflatten(-1, (len(order), -1))[:, list(order)].flatten(-2)
+
+
+def _inverse(order: Sequence[int]) -> list[int]:
+    return torch.tensor(order).argsort().tolist()
 
 
 TWO_WIDE = Exercise(
@@ -49,31 +47,8 @@ TWO_WIDE = Exercise(
     },
 )
 
-JOIN = Exercise(
-    name="06b",
-    solution=lambda outputs: torch.cat(list(outputs), dim=-1),
-    cases=((_outputs(2, 3, 5, 4),), (_outputs(4, 6, 3),)),
-    misconceptions={
-        "The heads stand one below the other, and the text became longer: the tokens are the "
-        "dimension before the last. Join the last.": (
-            lambda outputs: torch.cat(list(outputs), dim=-2)
-        ),
-        "You added the heads. Afterwards nothing tells which head found what.": (
-            lambda outputs: _stacked(outputs).sum(dim=-1)
-        ),
-        "You averaged the heads. Afterwards nothing tells which head found what.": (
-            lambda outputs: _stacked(outputs).mean(dim=-1)
-        ),
-        "The width is right, but the heads are shuffled together number by number. Head 0's "
-        "numbers come first, then head 1's.": lambda outputs: _stacked(outputs).flatten(-2),
-        "You gave the heads a dimension of their own. Joined, they share the last one.": (
-            lambda outputs: torch.stack(list(outputs))
-        ),
-    },
-)
-
 HEAD_OUTPUT = Exercise(
-    name="06c",
+    name="06b",
     solution=lambda context, head, num_heads: context.chunk(num_heads, dim=-1)[head],
     cases=((torch.arange(120.0).reshape(2, 5, 12), 1, 4), (torch.arange(210.0).view(21, 10), 1, 2)),
     misconceptions={
@@ -92,7 +67,7 @@ HEAD_OUTPUT = Exercise(
 )
 
 PARAMETERS = Exercise(
-    name="06d",
+    name="06c",
     solution=_parameters,
     cases=((7, 3, 4, False), (5, 2, 6, True), (768, 64, 12, True)),
     misconceptions={
@@ -116,6 +91,34 @@ PARAMETERS = Exercise(
             lambda d_in, d_out, num_heads, qkv_bias: (
                 num_heads * 3 * d_in * d_out + 3 * d_out * qkv_bias
             )
+        ),
+    },
+)
+
+REORDERED = Exercise(
+    name="06d",
+    solution=_reordered,
+    cases=(
+        (torch.arange(60.0).reshape(5, 12).sin(), [2, 0, 1]),
+        (torch.arange(56.0).reshape(7, 8).cos(), [1, 3, 0, 2]),
+    ),
+    misconceptions={
+        "The heads went the other way: place i is taken by the head that stood in order[i], so "
+        "block i of the new columns is block order[i] of the old.": (
+            lambda weight, order: _reordered(weight, _inverse(order))
+        ),
+        "Nothing has moved. The layer would take what one head found for what another did.": (
+            lambda weight, order: weight
+        ),
+        "Single columns have moved, and every head's numbers are torn apart. A head has as many "
+        "columns next to one another as the width divided by the number of heads.": (
+            lambda weight, order: weight.unflatten(-1, (-1, len(order)))[..., order].flatten(-2)
+        ),
+        "You kept only a column of each head. All of its columns move together.": (
+            lambda weight, order: weight[:, order]
+        ),
+        "You moved rows: those are what the layer returns. Columns are what it reads.": (
+            lambda weight, order: weight[order]
         ),
     },
 )

@@ -1,11 +1,19 @@
-"""The explorer of ``06_multihead_wrapper``: d_out per head, and the number of heads."""
+"""The explorer of ``06_multihead_wrapper``: heads that learn who and whom, or random ones."""
 
 from typing import Any
 
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
-from chapter3_helpers.explorers.controls import Settings, Slider
+from chapter3_helpers.explorers.controls import (
+    Buttons,
+    Seed,
+    Settings,
+    Slider,
+    Switch,
+    Thumbnails,
+    Words,
+)
 from chapter3_helpers.explorers.inputs import (
     SENTENCE,
     read_sentence,
@@ -13,54 +21,140 @@ from chapter3_helpers.explorers.inputs import (
     seeded,
     sentence_code,
 )
+from chapter3_helpers.explorers.lines import Lines
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.fused_multihead import count_parameters
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+from chapter3_helpers.training import who_whom
+
+
+def _learned(settings: Settings) -> bool:
+    return settings["kind"] == "learned"
+
+
+def _random(settings: Settings) -> bool:
+    return not _learned(settings)
+
 
 CONTROLS = (
-    SENTENCE,
-    Slider("d_out", "d_out per head", 2, "Numbers that each head returns", low=1, high=8),
-    Slider("num_heads", "heads", 4, "How many heads stand side by side", low=1, high=12),
-    Slider("seed", "seed", 123, "Another seed draws other weight matrices", low=0, high=999),
-    row_picker(default=1),
+    Buttons(
+        "kind",
+        "heads",
+        "learned",
+        "Trained on who and whom, or as they were drawn",
+        options=[("learned", "learned"), ("random", "random")],
+    ),
+    Buttons(
+        "learners",
+        "how many",
+        2,
+        "The total width is the same",
+        enabled=_learned,
+        options=[("one of 32 numbers", 1), ("two of 16 numbers", 2)],
+    ),
+    Slider(
+        "step",
+        "batches of training",
+        400,
+        "How long they have learned",
+        enabled=_learned,
+        low=0,
+        high=400,
+        step=10,
+        play=200,
+    ),
+    Words(
+        "names",
+        "sentence",
+        "Ann thanked Bob",
+        "Any three words: who, verb, whom",
+        enabled=_learned,
+    ),
+    Words("text", SENTENCE.label, SENTENCE.default, SENTENCE.tooltip, enabled=_random),
+    Slider("num_heads", "how many", 4, "Heads side by side", enabled=_random, low=1, high=12),
+    Slider("d_out", "d_out per head", 2, "What each head returns", enabled=_random, low=1, high=8),
+    Seed("seed", "seed", 123, "Another seed draws other weight matrices", enabled=_random),
+    Switch(
+        "stretched",
+        "inputs ten times as large",
+        True,
+        "Untrained heads hardly choose among small inputs",
+        enabled=_random,
+    ),
+    row_picker(default=1, enabled=_random),
+    Thumbnails(
+        "head",
+        "head",
+        0,
+        "Which head to read",
+        enabled=_random,
+        options=lambda settings: [(f"head {h}", h) for h in range(settings["num_heads"])],
+    ),
 )
 
 
 def multihead_wrapper_state(settings: Settings) -> dict[str, Any]:
-    """Return the tokens, the weights (H, T, T), the context (T, H * d_out) and the module."""
-    tokens, x = read_sentence(settings["text"])
-    with seeded(settings["seed"]):
-        module = MultiHeadAttentionWrapper(3, settings["d_out"], len(x), 0.0, settings["num_heads"])
+    """Return the tokens, the weights (H, T, T), the context (T, H * d_out), and more of a kind."""
+    if _learned(settings):
+        tokens, x = who_whom.encode(settings["names"])
+        reader, loss = who_whom.stages(settings["learners"])[settings["step"]]
+        module = reader.attention
+        more = {"answer": who_whom.answer(reader, settings["names"]), "loss": loss}
+    else:
+        tokens, x = read_sentence(settings["text"])
+        x = 10 * x if settings["stretched"] else x
+        with seeded(settings["seed"]):
+            module = MultiHeadAttentionWrapper(
+                3, settings["d_out"], len(x), 0.0, settings["num_heads"]
+            )
+        more = {"parameters": count_parameters(module)}
     with torch.no_grad():
         weights, context = module.attention_weights(x), module(x)
-    return {"tokens": tokens, "weights": weights, "context": context, "module": module}
+    return {"tokens": tokens, "weights": weights, "context": context} | more
 
 
 def multihead_wrapper_panels(settings: Settings) -> list[Panel]:
-    """Return every head, what they give one query, and the context vectors side by side."""
+    """Return what heads see: of the full stop where they have learned, of any token otherwise."""
     state = multihead_wrapper_state(settings)
+    return _learned_panels(state, settings) if _learned(settings) else _panels(state, settings)
+
+
+def _learned_panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
+    tokens, rows = state["tokens"], state["weights"][:, -1]  # (H, T)
+    names = [f"head {head}" for head in range(len(rows))] if len(rows) > 1 else ["the head"]
+    who, whom = state["answer"]
+    right = [who == tokens[0], whom == tokens[2]]
+    verdict = "both right" if all(right) else "one right" if any(right) else "both wrong"
+    sentence = " ".join(tokens[:-1])
+    title = "where the full stop looks"
+    return [
+        Note(
+            f"After {settings['step']} batches, “{sentence}” – who? “{who}”. Whom? “{whom}”: "
+            f"{verdict}."
+        ),
+        Lines(title, rows, names, tokens),
+        Matrix(title, rows, names, tokens, corner=("head", KEY_LABEL)),
+        Facts({"loss": f"{state['loss']:.2f}"}, "64 words to choose from"),
+    ]
+
+
+def _panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
     tokens, weights = state["tokens"], state["weights"]
     heads, d_out = settings["num_heads"], settings["d_out"]
-    row = min(settings["row"], len(tokens) - 1)
-    names = [f"head {head}" for head in range(heads)]
-    columns = [f"{head}.{number}" for head in range(heads) for number in range(d_out)]
+    row, head = min(settings["row"], len(tokens) - 1), settings["head"]
+    hidden = causal_mask(len(tokens))
+    columns = [f"{number}.{i}" for number in range(heads) for i in range(d_out)]
     facts = {
         "context": f"({len(tokens)}, {heads} · {d_out}) = {tuple(state['context'].shape)}",
-        "parameters": f"{heads} · 3 · 3 · {d_out} = {count_parameters(state['module'])}",
+        "parameters": f"{heads} · 3 · 3 · {d_out} = {state['parameters']}",
     }
-    of_row = weights[:, row].masked_fill(causal_mask(len(tokens))[row], -torch.inf)
     return [
+        Heads("what every head sees, one scale", weights, hidden, control="head"),
         Note(_note(weights, tokens, row)),
-        Heads("what every head sees, one scale", weights, causal_mask(len(tokens))),
-        Matrix(
-            f"what “{tokens[row]}” attends to, head by head",
-            of_row,
-            names,
-            tokens,
-            corner=("head", KEY_LABEL),
-        ),
+        Lines(f"head {head}", weights[head], tokens, hidden=hidden, picked=row),
+        Matrix(f"head {head}", weights[head], tokens, hidden=hidden, picked=row),
         Matrix(
             "context vectors: heads side by side (head.number)",
             state["context"],
@@ -84,6 +178,17 @@ def _note(weights: torch.Tensor, tokens: tuple[str, ...], row: int) -> str:
 
 def multihead_wrapper_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same weights and context vectors."""
+    if _learned(settings):
+        return [
+            "from chapter3_helpers.training import who_whom",
+            "",
+            f"stages = who_whom.stages(num_heads={settings['learners']})  # trained from seed 0",
+            f"reader, loss = stages[{settings['step']}]",
+            f"tokens, x = who_whom.encode({settings['names']!r})",
+            "weights = reader.attention.attention_weights(x).detach()",
+            "context = reader.attention(x).detach()",
+            f"answer = who_whom.answer(reader, {settings['names']!r})",
+        ]
     imported, sentence = sentence_code(settings["text"])
     arguments = f"3, {settings['d_out']}, len(x), 0.0, {settings['num_heads']}"
     return [
@@ -92,6 +197,7 @@ def multihead_wrapper_code(settings: Settings) -> list[str]:
         imported,
         "",
         sentence,
+        *(["x = 10 * x  # so that untrained heads show what they prefer"] * settings["stretched"]),
         f"torch.manual_seed({settings['seed']})",
         f"attention = MultiHeadAttentionWrapper({arguments})",
         "weights = attention.attention_weights(x).detach()",

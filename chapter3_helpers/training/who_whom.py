@@ -8,6 +8,8 @@ that the reader is tried on are as new to it.
 Taught in ``06_multihead_wrapper``, and carried on in ``07_fused_multihead``.
 """
 
+import copy
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -17,6 +19,7 @@ from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers._checks.numbers import check_flag, check_size
+from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import embed_text, split_tokens
 from chapter3_helpers.training.loop import device_of, generator_from, minimise
 
@@ -38,7 +41,6 @@ class WhoWhomReader(nn.Module):
         attention: maps (B, 4, 20) to (B, 4, width).
         width: numbers per context vector.
 
-    >>> from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
     >>> reader = WhoWhomReader(MultiHeadAttentionWrapper(D_IN, 16, T, dropout=0.0, num_heads=2))
     >>> tokens, x = encode("Ann thanked Bob")
     >>> reader(x.unsqueeze(0)).shape  # who and whom, 16 numbers each
@@ -108,6 +110,33 @@ def train(
         return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
     return minimise(reader, draw_loss, batches, LEARNING_RATE, title=title, watch=watch)
+
+
+@functools.cache
+def stages(num_heads: int, every: int = 10) -> dict[int, tuple[WhoWhomReader, float]]:
+    """Train a reader with heads of a total width of 32, and keep what it was on the way.
+
+    Returns:
+        The number of batches done -> the reader of that moment, not to be changed, and its loss on
+        the batch that came next (or, at the end, last).
+
+    >>> before, loss = stages(num_heads=2)[0]
+    >>> after, loss = stages(num_heads=2)[400]
+    >>> answer(after, "Ann thanked Bob")
+    ('Ann', 'Bob')
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        heads = MultiHeadAttentionWrapper(D_IN, 32 // num_heads, T, 0.0, num_heads)
+        reader = WhoWhomReader(heads)
+    kept = {}
+
+    def watch(batches: int) -> None:
+        if batches % every == 0:
+            kept[batches] = copy.deepcopy(reader)
+
+    losses = train(reader, progress=False, watch=watch)
+    return {n: (then, losses[min(n, len(losses) - 1)]) for n, then in kept.items()}
 
 
 class Report(NamedTuple):
