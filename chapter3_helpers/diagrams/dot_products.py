@@ -49,7 +49,7 @@ def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
             labels=["", "a, b"] if np.allclose(vector, b) else ["a", "b"],
             kinds=["query", "key"],
             shadow=(0, 1),
-            reach=1.7 * max(np.linalg.norm(each) for each in (*a, b)),
+            reach=1.5 * max(np.linalg.norm(each) for each in (*a, b)),
             size=94,
         )
         for panel, (title, vector, dot) in enumerate(zip(titles, a, dots, strict=True))
