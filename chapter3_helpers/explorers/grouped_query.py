@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import Settings, Steps, Words
+from chapter3_helpers.explorers.controls import Buttons, Settings, Steps, Thumbnails, Words
 from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import divisors, read_sentence, seeded
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
@@ -18,7 +18,7 @@ KV_HEADS = tuple(divisors(HEADS))
 GENERATED = (1, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
 
 CONTROLS = (
-    Steps(
+    Buttons(
         "num_kv_heads",
         "kv heads",
         2,
@@ -38,12 +38,15 @@ CONTROLS = (
         "the cat that chased the mouse slept",
         "Type a sentence of your own, to see all heads on it",
     ),
-    Steps(
+    Thumbnails(
         "head",
-        "large: head",
+        "head",
         0,
         "Which query head to show in large",
-        options=range(HEADS),
+        options=lambda settings: [
+            (f"{head}: kv {head * settings['num_kv_heads'] // HEADS}", head)
+            for head in range(HEADS)
+        ],
     ),
 )
 
@@ -55,13 +58,16 @@ def _attention(num_kv_heads: int) -> GroupedQueryAttention:
     return attention.requires_grad_(False)
 
 
-def _multiplications(num_tokens: int, num_kv_heads: int) -> int:
-    """Count the multiplications for the newest of ``num_tokens`` tokens, the others being cached.
+def _multiplications(num_tokens: int, num_kv_heads: int) -> tuple[int, int]:
+    """Count the multiplications for the newest of ``num_tokens`` tokens: cached, and all again.
 
-    Query and output: D_MODEL² each; key and value: D_MODEL times their width each; scores and
-    their product with the values: D_MODEL per token each.
+    A token is projected: query and output D_MODEL² each; key and value D_MODEL times their width
+    each. Then it attends: scores and their product with the values, D_MODEL each for every token
+    that it sees. Without a cache all tokens do so, each seeing itself and those before it.
     """
-    return 2 * D_MODEL * (D_MODEL + num_kv_heads * HEAD_DIM + num_tokens)
+    projected = 2 * D_MODEL * (D_MODEL + num_kv_heads * HEAD_DIM)
+    seen = num_tokens * (num_tokens + 1) // 2
+    return projected + 2 * D_MODEL * num_tokens, num_tokens * projected + 2 * D_MODEL * seen
 
 
 def grouped_query_state(settings: Settings) -> dict[str, Any]:
@@ -78,55 +84,44 @@ def grouped_query_state(settings: Settings) -> dict[str, Any]:
     kv_heads, num_tokens = settings["num_kv_heads"], PROMPT + settings["generated"]
     tokens, x = read_sentence(settings["text"], d_in=D_MODEL)
     x = 8 * (x - 0.5)  # spread wide, as in the notebook, so that untrained heads differ
+    attention = _attention(kv_heads)
+    with_cache, without_cache = _multiplications(num_tokens, kv_heads)
     return {
         "tokens": tokens,
         "reads": repeat_kv(torch.eye(kv_heads).unsqueeze(1), HEADS // kv_heads).squeeze(1),
-        "weights": _attention(kv_heads).attention_weights(x),
+        "weights": attention.attention_weights(x),
         "cache_bytes": kv_cache_bytes(num_tokens, kv_heads, HEAD_DIM),
-        "with_cache": _multiplications(num_tokens, kv_heads),
-        "without_cache": num_tokens * _multiplications(num_tokens, kv_heads),
+        "with_cache": with_cache,
+        "without_cache": without_cache,
     }
 
 
 def grouped_query_panels(settings: Settings) -> list[Panel]:
-    """Return who reads whom, all heads on the sentence, and both costs against the tokens."""
+    """Return all heads on the sentence and whose keys they read, and what they cost."""
     state = grouped_query_state(settings)
     kv_heads, head, tokens = settings["num_kv_heads"], settings["head"], state["tokens"]
     num_tokens, hidden = PROMPT + settings["generated"], causal_mask(len(tokens))
-    group = HEADS // kv_heads
     lengths = [PROMPT + number for number in GENERATED]
     megabytes = {
         f"{K} kv head{'s' * (K > 1)}": [kv_cache_bytes(S, K, HEAD_DIM) / 1e6 for S in lengths]
         for K in sorted({kv_heads, HEADS})
     }
-    with_cache = [_multiplications(S, kv_heads) for S in lengths]
-    without = [S * count for S, count in zip(lengths, with_cache, strict=True)]
     facts = {
         "tokens so far": f"{PROMPT} + {settings['generated']:,} = {num_tokens:,}",
         "cache, one layer in float32": f"2 · {num_tokens:,} · {kv_heads} · {HEAD_DIM} · 4 = "
         f"{state['cache_bytes']:,} bytes",
-        "multiplications, cached": f"{state['with_cache']:,}",
-        "multiplications, everything again": f"{state['without_cache']:,}",
+        "multiplications for the newest token, cached": f"{state['with_cache']:,}",
+        "the same, everything again": f"{state['without_cache']:,}",
     }
     return [
         Note(_note(state, settings)),
+        Heads("all heads on the sentence", state["weights"], hidden, control="head"),
         Matrix(
-            "who reads whom",
-            state["reads"],
-            [f"query head {h}" for h in range(HEADS)],
-            [f"kv {k}" for k in range(kv_heads)],
-            picked=head,
-            corner=("queries", "keys and values"),
-            texts=[[f"{number:g}" for number in row] for row in state["reads"].tolist()],
+            f"weights of head {head}, which reads kv head {head * kv_heads // HEADS}",
+            state["weights"][head],
+            tokens,
+            hidden=hidden,
         ),
-        Heads(
-            "all heads on the sentence, one scale",
-            state["weights"],
-            hidden,
-            picked=head,
-            names=[f"head {h}, kv {h // group}" for h in range(HEADS)],
-        ),
-        Matrix(f"weights of head {head}", state["weights"][head], tokens, hidden=hidden),
         Curves(
             "what is kept",
             "tokens so far",
@@ -136,16 +131,7 @@ def grouped_query_panels(settings: Settings) -> list[Panel]:
             mark=num_tokens,
             log="xy",
         ),
-        Curves(
-            "what the newest token costs",
-            "tokens so far",
-            "multiplications",
-            lengths,
-            {"with the cache": with_cache, "everything again": without},
-            mark=num_tokens,
-            log="xy",
-        ),
-        Facts(facts, "the numbers"),
+        Facts(facts),
     ]
 
 
@@ -163,7 +149,7 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
 def grouped_query_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same numbers."""
     kv_heads, num_tokens = settings["num_kv_heads"], PROMPT + settings["generated"]
-    sizes = f"{D_MODEL} + {kv_heads} * {HEAD_DIM} + {num_tokens}"
+    wide = kv_heads * HEAD_DIM
     return [
         "import torch",
         "from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes",
@@ -173,9 +159,12 @@ def grouped_query_code(settings: Settings) -> list[str]:
         "torch.manual_seed(123)",
         f"attention = GroupedQueryAttention({D_MODEL}, {HEADS}, {kv_heads})",
         "weights = attention.attention_weights(8 * (x - 0.5)).detach()",
-        f"cache_bytes = kv_cache_bytes({num_tokens}, {kv_heads}, head_dim={HEAD_DIM})",
-        f"with_cache = 2 * {D_MODEL} * ({sizes})",
-        f"without_cache = {num_tokens} * with_cache",
+        "",
+        f"S = {num_tokens}",
+        f"cache_bytes = kv_cache_bytes(S, {kv_heads}, head_dim={HEAD_DIM})",
+        f"projected = 2 * {D_MODEL} * ({D_MODEL} + {wide})  # per token",
+        f"with_cache = projected + 2 * {D_MODEL} * S",
+        f"without_cache = S * projected + 2 * {D_MODEL} * S * (S + 1) // 2",
     ]
 
 

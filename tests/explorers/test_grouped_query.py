@@ -46,21 +46,20 @@ def test_the_costs_by_hand():
     assert state["cache_bytes"] == 2 * 60 * 2 * 64 * 4 == 61_440
     query_and_output, key_and_value, attending = 2 * 512**2, 2 * 512 * 128, 2 * 60 * 512
     assert state["with_cache"] == query_and_output + key_and_value + attending
-    assert state["without_cache"] == 60 * state["with_cache"]
+    seen = 60 * 61 // 2  # by 60 tokens, each of which sees itself and those before it
+    everything = 60 * (query_and_output + key_and_value) + 2 * 512 * seen
+    assert state["without_cache"] == everything
 
 
-def test_curves_pass_through_the_present_numbers():
+def test_the_curve_passes_through_the_present_number():
     for kv_heads in (1, 8):
         settings = {**DEFAULTS, "num_kv_heads": kv_heads}
-        state = grouped_query_state(settings)
-        kept, costs = (p for p in grouped_query_panels(settings) if isinstance(p, Curves))
+        kept = find(Curves, grouped_query_panels(settings))
         place = GENERATED.index(1000)
-        assert kept.mark == costs.mark == kept.x[place] == 1050
+        assert kept.mark == kept.x[place] == 1050
         lines = [line[place] for line in kept.lines.values()]
-        assert lines[0] == state["cache_bytes"] / 1e6
+        assert lines[0] == grouped_query_state(settings)["cache_bytes"] / 1e6
         assert len(lines) == (2 if kv_heads == 1 else 1)
-        assert costs.lines["with the cache"][place] == state["with_cache"]
-        assert costs.lines["everything again"][place] == state["without_cache"]
 
 
 @pytest.mark.parametrize("kv_heads", KV_HEADS)
@@ -71,7 +70,10 @@ def test_the_note_is_true(kv_heads):
     share = whole // grouped_query_state(settings)["cache_bytes"]
     told = "of its own" if kv_heads == 8 else f"a cache of 1/{share} of the size"
     assert told in note
-    assert "1,050 times" in note
+    state = grouped_query_state(settings)
+    ratio = state["without_cache"] // state["with_cache"]
+    assert 600 < ratio < 800
+    assert f"{ratio} times" in note
 
 
 def test_too_many_words_are_a_sentence():
