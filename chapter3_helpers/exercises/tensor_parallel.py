@@ -92,29 +92,3 @@ KV_HEADS_HERE = Exercise(
         ),
     },
 )
-
-
-def _sent(width: int, num_layers: int, n: int, per_layer: int = 2, size: int = 2) -> float:
-    return num_layers * per_layer * 2 * (n - 1) / n * width * size
-
-
-BYTES_A_TOKEN = Exercise(
-    name="13d",
-    solution=_sent,
-    cases=((8192, 80, 8), (1024, 24, 2), (768, 12, 4)),
-    misconceptions={
-        "You count one all-reduce per layer. The feed-forward layer needs one as well.": (
-            lambda width, num_layers, n: _sent(width, num_layers, n, per_layer=1)
-        ),
-        "You count the message once. In a ring each process sends 2(n - 1) pieces of 1/n of it: "
-        "first for the sums, then to hand them round.": lambda width, num_layers, n: (
-            num_layers * 2 * width * 2
-        ),
-        "You count one layer.": lambda width, num_layers, n: _sent(width, 1, n),
-        "You count four bytes per number. In bfloat16 there are two.": (
-            lambda width, num_layers, n: _sent(width, num_layers, n, size=4)
-        ),
-        "You send the whole message to each of the n - 1 others. A ring sends nearly n / 2 times "
-        "less.": lambda width, num_layers, n: num_layers * 2 * (n - 1) * width * 2,
-    },
-)

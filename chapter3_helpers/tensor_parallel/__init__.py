@@ -119,7 +119,7 @@ def parallelize(module: Attention, mesh: Any) -> Attention:
 
     if mesh.ndim != 1:
         raise ValueError(f"mesh must have one dimension, got {mesh.ndim}")
-    shares = check_shares(module, mesh.size())
+    shares = find_shares(module, mesh.size())
     columns = {name: ColwiseParallel() for name in ("W_query", "W_key", "W_value")}
     parallelize_module(module, mesh, {**columns, "out_proj": RowwiseParallel()})
     for name, ranges in shares.items():
@@ -137,7 +137,7 @@ def parallelize(module: Attention, mesh: Any) -> Attention:
     return module
 
 
-def check_shares(module: Attention, num_processes: int) -> dict[str, list[range]]:
+def find_shares(module: Attention, num_processes: int) -> dict[str, list[range]]:
     """Return the heads of every process by attribute, or refuse a module that can't be shared."""
     if not isinstance(module, Attention):
         raise TypeError(

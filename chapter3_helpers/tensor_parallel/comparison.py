@@ -17,8 +17,8 @@ from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.tensor_parallel import (
     Attention,
-    check_shares,
     exchanged_bytes,
+    find_shares,
     parallelize,
 )
 from chapter3_helpers.tensor_parallel.processes import run_processes
@@ -93,7 +93,7 @@ def run(
         TimeoutError: they took too long. All have ended by then.
     """
     check_size("num_processes", num_processes)
-    check_shares(module, num_processes)
+    find_shares(module, num_processes)
     check_tensor("x", x, dims=(2, 3), form="(T, d_in) or (B, T, d_in)")
     whole = copy.deepcopy(module).cpu().eval().requires_grad_(True)
     with torch.no_grad():
@@ -137,7 +137,7 @@ def compare(module: Attention, x: torch.Tensor, num_threads: int, repeats: int =
     differences, weights, shapes = zip(*every, strict=True)
     tokens, size = x.shape[:-1].numel(), x.element_size()
     return Report(
-        heads=check_shares(whole, n),
+        heads=find_shares(whole, n),
         weights=list(weights),
         shapes={name: [part[name] for part in shapes] for name in shapes[0]},
         differences={name: max(part[name] for part in differences) for name in expected},
