@@ -1,8 +1,9 @@
 """The explorer of ``12_performance``: operations, bytes, and what a machine waits for."""
 
+import math
 from typing import Any
 
-from chapter3_helpers.explorers.controls import Pick, Settings, Steps
+from chapter3_helpers.explorers.controls import Buttons, Settings, Steps
 from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import divisors
 from chapter3_helpers.explorers.panels import Bars, Facts, Note, Panel
@@ -32,17 +33,17 @@ def _head_options(settings: Settings) -> list[int]:
 
 
 CONTROLS = (
-    Steps("batch", "batch", 8, "Sentences at once", options=LENGTHS[:8]),
-    Steps("tokens", "T", 1024, "Tokens in a sentence", options=LENGTHS),
-    Steps("width", "d", 768, "Numbers for each token", options=WIDTHS),
-    Steps("heads", "heads", 12, "Heads: divisors of d, up to 128", options=_head_options),
-    Pick(
+    Buttons(
         "machine",
         "machine",
         next(iter(MACHINES)),
-        "The two limits to count with",
+        "The two limits to count with: arithmetic and memory, in round numbers",
         options=tuple(MACHINES),
     ),
+    Steps("tokens", "T", 1024, "Tokens in a sentence", options=LENGTHS),
+    Steps("batch", "batch", 8, "Sentences at once", options=LENGTHS[:8]),
+    Steps("width", "d", 768, "Numbers for each token", options=WIDTHS),
+    Steps("heads", "heads", 12, "Heads: divisors of d, up to 128", options=_head_options),
 )
 
 
@@ -69,8 +70,6 @@ def performance_panels(settings: Settings) -> list[Panel]:
     """Return the roof with the variants under it, times, memory, and times against T."""
     state, limits = performance_state(settings), MACHINES[settings["machine"]]
     break_even = limits[0] / limits[1]
-    ends = (min(0.1, *state["intensities"]), max(1000.0, 2 * break_even, *state["intensities"]))
-    across = [ends[0] * (ends[1] / ends[0]) ** (k / 40) for k in range(41)]
     milliseconds = [1e3 * seconds for seconds in state["seconds"]]
     largest = max(milliseconds)
     unit = 1 if largest >= 1 else 1e-3  # so that four decimals say something
@@ -87,34 +86,48 @@ def performance_panels(settings: Settings) -> list[Panel]:
     ]
     return [
         Note(_note(settings, state)),
-        Curves(
-            "the roof, and where the fused variant stands",
-            "operations for each byte moved",
-            "GFLOP/s",
-            across,
-            {"roof": [roof(value, *limits) / 1e9 for value in across]},
-            mark=state["intensities"][-1],
-            log="xy",
-        ),
         Bars(
             f"least time in {'ms' if unit == 1 else 'microseconds'}",
             names,
             [value / unit for value in milliseconds],
             largest / unit,
+            decimals=1,
+        ),
+        _roof(state["intensities"][1], state["intensities"][3], limits),
+        Curves(
+            "least time against T", "T", "ms", LENGTHS, against, mark=settings["tokens"], log="xy"
         ),
         Facts(
             {
-                "useful operations": f"{state['useful'] / 1e9:.3f} GFLOP",
-                "one tensor of scores (B, H, T, T)": f"{state['scores_bytes'] / 1e6:.3f} MB",
-                "one tensor of contexts (B, T, d)": f"{state['context_bytes'] / 1e6:.3f} MB",
+                "useful operations": f"{state['useful'] / 1e9:,.3g} GFLOP",
+                "one tensor of scores (B, H, T, T)": f"{state['scores_bytes'] / 1e6:,.3g} MB",
+                "one tensor of contexts (B, T, d)": f"{state['context_bytes'] / 1e6:,.3g} MB",
                 "break-even of this machine": f"{break_even:.0f} operations/byte",
             },
             "counted",
         ),
-        Curves(
-            "least time against T", "T", "ms", LENGTHS, against, mark=settings["tokens"], log="xy"
-        ),
     ]
+
+
+def _roof(split: float, fused: float, limits: tuple[float, float]) -> Curves:
+    """Draw the roof, and a post up to it where each of two intensities stands."""
+    ends = min(0.1, split), max(1000.0, 2 * limits[0] / limits[1], fused)
+    across = [ends[0] * (ends[1] / ends[0]) ** (k / 40) for k in range(41)]
+    across = sorted([*across, split, split, fused, fused])
+    heights = [roof(value, *limits) / 1e9 for value in across]
+    lines = {"roof": heights}
+    for name, intensity_there in (("split", split), ("fused", fused)):
+        foot = across.index(intensity_there)
+        lines[name] = [math.nan] * len(across)
+        lines[name][foot : foot + 2] = heights[0], heights[foot]
+    return Curves(
+        "the roof, and how high split and fused can stand under it",
+        "operations for each byte moved",
+        "GFLOP/s",
+        across,
+        lines,
+        log="xy",
+    )
 
 
 def _note(settings: Settings, state: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process
 HEADS = (8, 12, 16, 24, 32)
 HEAD_DIMS = (32, 64, 96, 128, 192, 256)
 BYTES = 2  # a number in bfloat16
+BYTES_PER_SECOND, LINK, START = 3.35e12, 400e9, 10e-6  # memory, link, before every all-reduce
 
 
 CONTROLS = (
@@ -43,7 +44,10 @@ CONTROLS = (
     ),
     Slider("num_layers", "layers", 32, "Layers of the model", low=1, high=128),
     Switch(
-        "feed_forward", "feed-forward too", False, "Count its all-reduce as well, in every layer"
+        "feed_forward",
+        "feed-forward too",
+        True,
+        "Count its weights, and its all-reduce, in every layer",
     ),
 )
 
@@ -90,19 +94,25 @@ def tensor_parallel_state(settings: Settings) -> dict[str, Any]:
 
     Returns:
         ``heads`` and ``kv_heads``, a range for each device; ``layer_bytes`` and ``token_bytes``
-        that a device sends for one token, in one layer and in all; ``weights`` of attention and
-        ``cache_bytes`` a token that it holds, in all layers.
+        that a device sends for one token, in one layer and in all; ``weights`` and ``cache_bytes``
+        a token that it holds, in all layers; and how long a token waits until the weights are read
+        from memory, ``reading``, and for the all-reduces, ``sending``, in seconds.
     """
     H, K = settings["num_heads"], settings["num_kv_heads"]
     n, D, layers = settings["num_processes"], settings["head_dim"], settings["num_layers"]
     width, times = H * D, 1 + settings["feed_forward"]
+    hidden = 7 * width // 2  # of a feed-forward layer with three matrices
+    weights = layers * (2 * width * (width + K * D) + settings["feed_forward"] * 3 * width * hidden)
+    token_bytes = exchanged_bytes(1, width, n, times * layers, BYTES)
     return {
         "heads": heads_by_process(H, n),
         "kv_heads": heads_by_process(K, n, "num_kv_heads"),
         "layer_bytes": exchanged_bytes(1, width, n, times, BYTES),
-        "token_bytes": exchanged_bytes(1, width, n, times * layers, BYTES),
-        "weights": layers * 2 * width * (width + K * D) // n,
+        "token_bytes": token_bytes,
+        "weights": weights // n,
         "cache_bytes": kv_cache_bytes(1, K // n, D, layers, bytes_per_number=BYTES),
+        "reading": BYTES * (weights // n) / BYTES_PER_SECOND,
+        "sending": (n > 1) * times * layers * START + token_bytes / LINK,
     }
 
 
@@ -118,22 +128,43 @@ def tensor_parallel_panels(settings: Settings) -> list[Panel]:
         "all-reduces a token": f"{settings['num_layers'] * (1 + settings['feed_forward'])}",
         "sent by a device, one layer": f"{state['layer_bytes']:,} bytes",
         "sent by a device, all layers": f"{state['token_bytes']:,} bytes",
-        "parameters of attention in a device": f"{state['weights']:,}",
+        "parameters in a device": f"{state['weights']:,}",
         "cache of a token in a device": f"{state['cache_bytes']:,} bytes",
     }
     panels: list[Panel] = [
         Note(_note(state, settings)),
         Devices(state["heads"], state["kv_heads"]),
-        Facts(facts, "for each token, in bfloat16"),
     ]
     if len(possible) > 1:
-        for title, name, unit in (
-            ("what a device sends for a token", "token_bytes", 1e3),
-            ("what a device holds of attention", "weights", 1e6),
-        ):
-            label = "kB sent" if name == "token_bytes" else "millions of parameters"
-            values = [one[name] / unit for one in each]
-            panels.append(Curves(title, "devices", label, possible, {label: values}, mark=n))
+        reading, sending = ([1e3 * one[name] for one in each] for name in ("reading", "sending"))
+        together = [a + b for a, b in zip(reading, sending, strict=True)]
+        panels += [
+            Curves(
+                "what a token waits for",
+                "devices",
+                "ms",
+                possible,
+                {"reading weights": reading, "all-reduces": sending, "together": together},
+                mark=n,
+            ),
+            Curves(
+                "what a device holds",
+                "devices",
+                "millions of parameters",
+                possible,
+                {"millions of parameters": [one["weights"] / 1e6 for one in each]},
+                mark=n,
+            ),
+            Curves(
+                "what a device sends for a token",
+                "devices",
+                "kB sent",
+                possible,
+                {"kB sent": [one["token_bytes"] / 1e3 for one in each]},
+                mark=n,
+            ),
+        ]
+    panels.append(Facts(facts, "for each token, in bfloat16"))
     return panels
 
 
@@ -142,12 +173,13 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
     if n == 1:
         reason = "a single kv head can't be shared" if most == 1 else f"up to {most} could share"
         return f"One device holds every head and sends nothing; {reason}."
-    message = BYTES * settings["num_heads"] * settings["head_dim"]
-    factor = state["layer_bytes"] / (message * (1 + settings["feed_forward"]))
+    together = state["reading"] + state["sending"]
+    alone = tensor_parallel_state({**settings, "num_processes": 1})["reading"]
     return (
-        f"Each of {n} devices holds 1/{n} of the heads, and sends {factor:.2f} times the message "
-        f"in every all-reduce; with ever more devices that would never exceed twice. More than "
-        f"{most} can't share {most} kv head{'s' * (most > 1)}."
+        f"Each of {n} devices holds 1/{n} of the heads. A token takes {1e3 * together:.2f} ms "
+        f"instead of {1e3 * alone:.2f}: {alone / together:.1f} times as fast, and "
+        f"{state['sending'] / together:.0%} of it is waiting for one another. "
+        f"More than {most} can't share {most} kv head{'s' * (most > 1)}."
     )
 
 
@@ -156,6 +188,7 @@ def tensor_parallel_code(settings: Settings) -> list[str]:
     H, K = settings["num_heads"], settings["num_kv_heads"]
     n, D, layers = settings["num_processes"], settings["head_dim"], settings["num_layers"]
     times = 1 + settings["feed_forward"]
+    feed_forward = " + 3 * width * (7 * width // 2)" if settings["feed_forward"] else ""
     return [
         "from chapter3_helpers.grouped_query import kv_cache_bytes",
         "from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process",
@@ -165,7 +198,9 @@ def tensor_parallel_code(settings: Settings) -> list[str]:
         f'kv_heads = heads_by_process({K}, n, "num_kv_heads")',
         f"layer_bytes = exchanged_bytes(1, width, n, {times}, {BYTES})",
         f"token_bytes = exchanged_bytes(1, width, n, {times} * layers, {BYTES})",
-        f"weights = layers * 2 * width * (width + {K} * {D}) // n",
+        f"weights = layers * (2 * width * (width + {K} * {D}){feed_forward}) // n",
+        f"reading = {BYTES} * weights / {BYTES_PER_SECOND:g}",
+        f"sending = (n > 1) * {times} * layers * {START:g} + token_bytes / {LINK:g}",
         f"cache_bytes = kv_cache_bytes(1, {K} // n, {D}, layers, bytes_per_number={BYTES})",
     ]
 

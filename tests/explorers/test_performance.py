@@ -48,7 +48,17 @@ def test_the_note_is_true():
 def test_curves_pass_through_the_bars():
     panels = performance_panels({**DEFAULTS, "machine": DESKTOP})
     bars = find(Bars, panels)
-    curves = [panel for panel in panels if isinstance(panel, Curves)][-1]
+    _, curves = (panel for panel in panels if isinstance(panel, Curves))
     at = list(curves.x).index(1024)
     assert curves.lines["split"][at] == pytest.approx(bars.values[1])
     assert curves.lines["fused"][at] == pytest.approx(bars.values[3])
+
+
+def test_a_post_reaches_up_to_the_roof_where_each_of_two_variants_stands():
+    panels = performance_panels({**DEFAULTS, "machine": GPU})
+    drawn = next(panel for panel in panels if isinstance(panel, Curves))
+    state = performance_state({**DEFAULTS, "machine": GPU})
+    for name, place in (("split", 1), ("fused", 3)):
+        post = [(x, y) for x, y in zip(drawn.x, drawn.lines[name], strict=True) if y == y]
+        assert [x for x, _ in post] == [state["intensities"][place]] * 2
+        assert post[1][1] == pytest.approx(min(60e12, state["intensities"][place] * 4e12) / 1e9)
