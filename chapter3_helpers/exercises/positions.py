@@ -24,30 +24,6 @@ MASK_ALONE = Exercise(
     },
 )
 
-ALIBI_SLOPES = Exercise(
-    name="08b",
-    solution=lambda num_heads: torch.tensor(
-        [2.0 ** (-8 * (head + 1) / num_heads) for head in range(num_heads)]
-    ),
-    cases=((2,), (4,), (16,)),
-    misconceptions={
-        "Your first exponent is 0, so that the first slope is 1. Heads count from 1 here: the last "
-        "slope is 2^-8, whatever the number of heads.": (
-            lambda num_heads: torch.tensor(
-                [2.0 ** (-8 * head / num_heads) for head in range(num_heads)]
-            )
-        ),
-        "Your slopes halve from head to head. That is so for eight heads only: the ratio depends "
-        "on their number, so that they always span the same range.": (
-            lambda num_heads: torch.tensor([2.0 ** -(head + 1) for head in range(num_heads)])
-        ),
-        "Your slopes are evenly spaced. They form a geometric sequence, so that some heads look "
-        "near and some far: every slope is the one before times the same factor.": (
-            lambda num_heads: torch.tensor([(head + 1) / num_heads for head in range(num_heads)])
-        ),
-    },
-)
-
 
 def _turn(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
     a, b = x[..., 0], x[..., 1]
@@ -63,7 +39,7 @@ def _turn_with_overwritten_number(x: torch.Tensor, angles: torch.Tensor) -> torc
 
 
 ROTATION = Exercise(
-    name="08c",
+    name="08b",
     solution=_turn,
     cases=(
         (torch.tensor([[1.0, 0.0], [0.5, 2.0], [-1.5, 0.3]]), torch.tensor([0.0, 1.0, 2.0])),
@@ -89,7 +65,7 @@ def _neighbours(x: torch.Tensor) -> torch.Tensor:
 
 
 PAIRING = Exercise(
-    name="08d",
+    name="08c",
     solution=_neighbours,
     cases=((torch.arange(18.0).reshape(3, 6),), (torch.arange(20.0).reshape(1, 2, 10),)),
     misconceptions={

@@ -6,6 +6,7 @@
 ``leaky_mask``         next words under a mask that hides too little, for ``04_masking``
 ``riddles``            two clues for an animal, for ``05_dropout``
 ``who_whom``           two look-ups for one head or two, for ``06_multihead_wrapper`` and later
+``last_holder``        who took it last, by every way to place tokens, for ``08_positions``
 ``next_word``          the next word of a text, for ``09_transformer_block``
 ``loop``               the training loop, with its progress bar
 ``report``             what was learned, as a table

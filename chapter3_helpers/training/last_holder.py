@@ -1,0 +1,198 @@
+"""Who has the key now? A question that needs the order of what came before.
+
+A story has lines such as *Ann takes the key*, one token each, and ends in a question, *key?* The
+answer is whoever took it last (or first, if that is asked for). Attention finds the lines with the
+key by what they say; which of them is the last it can only know by where they stand. Stories are
+short in training; what a way to place tokens is worth beyond that, longer ones tell.
+
+Taught in ``08_positions``.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from chapter3_helpers._checks.numbers import check_flag, check_size
+from chapter3_helpers.positions import (
+    LearnedPositions,
+    apply_rotary,
+    linear_bias,
+    rotary_frequencies,
+)
+from chapter3_helpers.softmax import softmax
+from chapter3_helpers.training.loop import device_of, generator_from, minimise
+
+SCHEMES = ("none", "learned", "sinusoids", "linear bias", "rotary")
+PEOPLE = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn")
+THINGS = ("key", "lamp", "map", "ring", "book", "coin")
+D_IN = len(PEOPLE) + len(THINGS) + 1  # a token: who, what, and whether it asks, as one-hot numbers
+LONGEST = 520  # tokens that the learned table has a vector for
+LINES = 16  # the longest stories in training
+BATCH_SIZE = 64
+LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
+
+
+class StoryReader(nn.Module):
+    """One attention head that reads a story and says who has what is asked for.
+
+    Args:
+        scheme: how it is told where a line stands, one of ``SCHEMES``.
+        d: numbers per token, query, key and value, even.
+
+    Raises:
+        TypeError, ValueError: ``scheme`` is none of ``SCHEMES``, or ``d`` no even size.
+
+    >>> reader = StoryReader("rotary")
+    >>> lines, story = encode([("Ann", "key"), ("Bob", "key")], asked="key")
+    >>> reader(story).shape, reader.attention_weights(story).shape
+    (torch.Size([6]), torch.Size([3]))
+    """
+
+    def __init__(self, scheme: str, d: int = 32):
+        super().__init__()
+        if scheme not in SCHEMES:
+            raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
+        if check_size("d", d) % 2:
+            raise ValueError(f"d must be even, as numbers turn in pairs, got {d}")
+        self.scheme, self.d = scheme, d
+        self.embed = nn.Linear(D_IN, d, bias=False)
+        self.W_query = nn.Linear(d, d, bias=False)
+        self.W_key = nn.Linear(d, d, bias=False)
+        self.W_value = nn.Linear(d, d, bias=False)
+        self.read_out = nn.Linear(d, len(PEOPLE))
+        self.table = LearnedPositions(LONGEST, d) if scheme == "learned" else None
+
+    def forward(self, x: torch.Tensor, start: int = 0) -> torch.Tensor:
+        """Map stories (..., T, 13) to a logit for every person, (..., 6)."""
+        values = self.W_value(self._placed(x, start))  # (..., T, d)
+        weights = self.attention_weights(x, start).unsqueeze(-2)  # (..., 1, T)
+        return self.read_out((weights @ values).squeeze(-2))
+
+    def attention_weights(self, x: torch.Tensor, start: int = 0) -> torch.Tensor:
+        """Return the question's row of weights, (..., T), of a story that begins at ``start``."""
+        placed = self._placed(x, start)
+        query, keys = self.W_query(placed[..., -1:, :]), self.W_key(placed)
+        T = x.shape[-2]
+        if self.scheme == "rotary":
+            turns = rotary_frequencies(self.d, start + T)[start:].to(x.device)
+            query, keys = apply_rotary(query, turns[-1:]), apply_rotary(keys, turns)
+        scores = (query @ keys.transpose(-2, -1)).squeeze(-2) / self.d**0.5  # (..., T)
+        if self.scheme == "linear bias":
+            scores = scores + linear_bias(T)[-1].to(x.device)
+        return softmax(scores)
+
+    def _placed(self, x: torch.Tensor, start: int) -> torch.Tensor:
+        """Embed tokens, and add a vector for each position where the scheme has one."""
+        embedded, rows = self.embed(x), slice(start, start + x.shape[-2])
+        if self.scheme == "learned":
+            return embedded + self.table.weight[rows]
+        if self.scheme == "sinusoids":
+            return embedded + sinusoids(rows.stop, self.d)[rows].to(x.device)
+        return embedded
+
+
+def sinusoids(T: int, d: int) -> torch.Tensor:
+    """Return a vector (d,) for each of T positions: cosine and sine of every clock hand.
+
+    >>> sinusoids(2, 4)
+    tensor([[1.0000, 0.0000, 1.0000, 0.0000],
+            [0.5403, 0.8415, 0.9999, 0.0100]])
+    """
+    return torch.view_as_real(rotary_frequencies(d, T)).flatten(start_dim=1)
+
+
+def encode(lines: Sequence[tuple[str, str]], asked: str) -> tuple[tuple[str, ...], torch.Tensor]:
+    """Turn who took what, and what is asked for, into the tokens of a story.
+
+    Returns:
+        A label for every token, and a float32 tensor of shape (lines + 1, 13).
+
+    Raises:
+        ValueError: a name is none of ``PEOPLE``, or a thing none of ``THINGS``.
+
+    >>> encode([("Ann", "key"), ("Bob", "lamp")], asked="key")[0]
+    ('Ann key', 'Bob lamp', 'key?')
+    """
+    who = torch.tensor([[_place("person", person, PEOPLE) for person, _ in lines]])
+    what = torch.tensor([[_place("thing", thing, THINGS) for _, thing in lines]])
+    (story,) = _stories(who, what, torch.tensor([_place("thing", asked, THINGS)]))
+    return (*(f"{person} {thing}" for person, thing in lines), f"{asked}?"), story
+
+
+def draw_stories(
+    stories: int, lines: int, generator: torch.Generator, first: bool = False
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Draw stories of so many lines that ask for a thing which is in them.
+
+    Returns:
+        Stories (stories, lines + 1, 13), and who took it last, or ``first``, in which line,
+        (stories,) each.
+    """
+    size = (check_size("stories", stories), check_size("lines", lines))
+    who = torch.randint(len(PEOPLE), size, generator=generator)
+    what = torch.randint(len(THINGS), size, generator=generator)
+    line = torch.randint(lines, (stories, 1), generator=generator)
+    asked = what.gather(1, line)  # (stories, 1)
+    took_it = what == asked  # (stories, lines)
+    if first:
+        found = torch.where(took_it, torch.arange(lines), lines).amin(dim=1)
+    else:
+        found = torch.where(took_it, torch.arange(lines), -1).amax(dim=1)
+    return _stories(who, what, asked[:, 0]), who.gather(1, found[:, None])[:, 0], found
+
+
+def train(
+    reader: nn.Module,
+    batches: int = 500,
+    seed: int = 0,
+    progress: bool = True,
+    watch: Callable[[int], None] | None = None,
+    first: bool = False,
+) -> list[float]:
+    """Train a reader in place on stories of 2 to 16 lines; return the loss of every batch.
+
+    With ``first``, whoever took a thing first is right. The other arguments are those of
+    ``who_whom.train``.
+    """
+    device, generator = device_of(reader), generator_from(seed)
+    title = reader.scheme if check_flag("progress", progress) else ""
+
+    def draw_loss() -> torch.Tensor:
+        lines = int(torch.randint(2, LINES + 1, (1,), generator=generator))
+        x, people, _ = draw_stories(BATCH_SIZE, lines, generator, first)
+        return functional.cross_entropy(reader(x.to(device)), people.to(device))
+
+    return minimise(reader, draw_loss, batches, LEARNING_RATE, title=title, watch=watch)
+
+
+@torch.no_grad()
+def share_right(reader: nn.Module, lines: int, stories: int = 500, first: bool = False) -> float:
+    """Return the share of new stories of so many lines that a reader answers correctly."""
+    x, people, _ = draw_stories(stories, lines, generator_from(99), first)
+    answers = reader(x.to(device_of(reader))).argmax(dim=-1).cpu()
+    return (answers == people).float().mean().item()
+
+
+@torch.no_grad()
+def answer(reader: nn.Module, story: torch.Tensor) -> str:
+    """Return who, by a reader's largest logit, has what a story (T, 13) asks for."""
+    return PEOPLE[reader(story.to(device_of(reader))).argmax()]
+
+
+def _stories(who: torch.Tensor, what: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+    """Put lines (stories, lines) and questions (stories,) together, (stories, lines + 1, 13)."""
+    stories, lines = who.shape
+    x = torch.zeros(stories, lines + 1, D_IN)
+    x[:, :-1, : len(PEOPLE)] = functional.one_hot(who, len(PEOPLE)).float()
+    x[:, :-1, len(PEOPLE) : -1] = functional.one_hot(what, len(THINGS)).float()
+    x[:, -1, len(PEOPLE) : -1] = functional.one_hot(asked, len(THINGS)).float()
+    x[:, -1, -1] = 1.0
+    return x
+
+
+def _place(kind: str, name: str, names: Sequence[str]) -> int:
+    if name not in names:
+        raise ValueError(f"a {kind} must be one of {', '.join(names)}, got {name!r}")
+    return names.index(name)
