@@ -75,7 +75,7 @@ def _drawing(a: torch.Tensor, b: torch.Tensor) -> Diagram:
         reach=1.15 * LONGEST,
         size=260,
     )
-    return Diagram("The shadow of a falls on the line of b", [plane])
+    return Diagram("The shadow of a on b", [plane])
 
 
 def _note(settings: Settings, dot: float) -> str:
