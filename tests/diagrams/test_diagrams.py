@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from chapter3_helpers._figures.colours import KEY_COLOUR, QUERY_COLOUR, VALUE_COLOUR
 from chapter3_helpers.diagrams import Arrow, Block, Bracket, Diagram, Plane
+from chapter3_helpers.diagrams.core import live
 from chapter3_helpers.diagrams.core.drawing import draw
 from chapter3_helpers.diagrams.core.layout import WIDEST
 from chapter3_helpers.diagrams.core.routes import find_route
@@ -174,9 +175,28 @@ def test_a_shared_limit_gives_two_blocks_one_scale():
 def test_grey_shows_no_number_and_hidden_cells_are_crossed_out():
     grey = Diagram("t", blocks("x", state="grey")).svg()
     assert "0.1250" not in Diagram("t", blocks("x", state="grey")).description
-    assert len(set(re.findall(r"fill=(#\w+)>", grey))) == 1
+    assert len(set(re.findall(r"fill=(#\w+) />", grey))) == 1
     masked = Diagram("t", [Block(name="x", values=[0.5, -np.inf])]).svg()
-    assert masked.count("<title>hidden</title>") == 1
+    assert "<title>0.5000 hidden</title>" in masked
+    assert len(re.findall(r"fill=#\w+ />", masked)) == 1, "what is hidden is ground under crosses"
+
+
+def test_a_live_diagram_follows_its_numbers_and_all_else():
+    """What is kept of an earlier one is never seen."""
+
+    def shown(values, **changes):
+        return Diagram("t", [Block(name="x", values=values, rows="ab", **changes)]).svg()
+
+    first = shown([[0.1], [0.7]])
+    second = shown([[0.2], [np.nan]])
+    assert "<title>0.2000</title>" in second
+    assert "<title>hidden</title>" in second
+    assert shown([[0.1], [0.7]]) == first
+    for changes in ({"picked": 1}, {"caption": "y"}, {"kind": "weights"}, {"state": "lit"}):
+        changed = shown([[0.1], [0.7]], **changes)
+        assert changed != first
+        live._templates.clear()
+        assert shown([[0.1], [0.7]], **changes) == changed
 
 
 def test_live_blocks_have_names_cells_have_numbers_and_arrows_are_said():
@@ -186,7 +206,7 @@ def test_live_blocks_have_names_cells_have_numbers_and_arrows_are_said():
     groups = [part for part in shown.iter("g") if part.get("role") == "img"]
     assert [group.get("aria-label") for group in groups] == [f"{name} (2, 3)", "y (2, 3)"]
     notes = [title.text for title in groups[0].iter("title")]
-    assert notes == [f"{name} (2, 3)", "0.5000", "-1.2500", "0.0000", "2.0000", "0.1250", "1.0000"]
+    assert notes == [f"{name} (2, 3)", "0.5000 -1.2500 0.0000", "2.0000 0.1250 1.0000"]
     assert shown.get("aria-label") == "Diagram: t<."
     assert f"{name} (2, 3) -> @ W <i> -> y (2, 3)" in shown.find("desc").text
     assert {text.text for text in shown.iter("text")} >= {name, "(2, 3)", "@ W <i>", "t<"}
