@@ -44,19 +44,23 @@ def _colour_rules(prefix: str, colours: tuple[str, ...]) -> str:
 def _linked_rules() -> str:
     """Write what picks out a row and a column in all matrices of queries and keys, and one
     token's lines, while a cell or a label is pointed at or has the focus."""
+
+    def used(part: str) -> str:  # asked first: else every step of a slider would cost a search
+        return f".{part}:is(:hover,:focus-within)"
+
     rules = []
     for n in range(2, MOST_LINKED + 2):
         row, cell = f".c3q tr:nth-child({n})", f".c3q :is(td,th):nth-child({n})"
         rules += [
-            f".c3:has({row}:is(:hover,:focus-within)) {row}>*{{--row:{QUERY_COLOUR}}}",
-            f".c3:has({cell}:is(:hover,:focus)) {cell}{{--column:{KEY_COLOUR}}}",
+            f"{used('c3')}:has({row}:is(:hover,:focus-within)) {row}>*{{--row:{QUERY_COLOUR}}}",
+            f"{used('c3')}:has({cell}:is(:hover,:focus)) {cell}{{--column:{KEY_COLOUR}}}",
         ]
     for n in range(MOST_LINKED):
         for side in "qk":
             rules.append(
-                f".c3lines:has(text.{side}{n}:is(:hover,:focus)) path:not(.{side}{n})"
+                f"{used('c3lines')}:has(text.{side}{n}:is(:hover,:focus)) path:not(.{side}{n})"
                 "{opacity:.05!important}"
-                f".c3lines:has(text.{side}{n}:is(:hover,:focus)) path.{side}{n}"
+                f"{used('c3lines')}:has(text.{side}{n}:is(:hover,:focus)) path.{side}{n}"
                 "{opacity:.9!important}"
             )
     return "".join(rules)
