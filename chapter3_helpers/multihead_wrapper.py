@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from chapter3_helpers._checks.modules import AttentionModule
-from chapter3_helpers._checks.numbers import check_sizes
+from chapter3_helpers._checks.numbers import check_size, check_sizes
 from chapter3_helpers.causal_attention import CausalAttention
 
 
@@ -51,9 +51,10 @@ class MultiHeadAttentionWrapper(AttentionModule):
         qkv_bias: bool = False,
     ):
         super().__init__()
-        self.d_in, self.d_out, self.context_length, self.num_heads = check_sizes(
-            d_in=d_in, d_out=d_out, context_length=context_length, num_heads=num_heads
+        self.d_in, self.d_out, self.context_length = check_sizes(
+            d_in=d_in, d_out=d_out, context_length=context_length
         )
+        self.num_heads = check_size("num_heads", num_heads)
         self.head_dim = self.d_out
         self.heads = nn.ModuleList(
             CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)

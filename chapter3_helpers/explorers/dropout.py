@@ -3,7 +3,7 @@
 import torch
 
 from chapter3_helpers.dropout import dropout_mask
-from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Switch
+from chapter3_helpers.explorers.controls import Buttons, Seed, Settings, Slider, Switch
 from chapter3_helpers.explorers.inputs import seeded
 from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
@@ -27,6 +27,7 @@ CONTROLS = (
         enabled=_in_training,
         low=1,
         high=200,
+        play=400,
     ),
     Slider(
         "p",
@@ -38,16 +39,17 @@ CONTROLS = (
         high=0.9,
         step=0.05,
     ),
-    Pick(
+    Switch("training", "training", True, "Dropout works in training only; model.eval() ends it"),
+    Seed("seed", "seed", 123, "Another seed, other coins", enabled=_in_training),
+    Buttons(
         "coins",
         "coins",
         "native",
         "The two ways in which PyTorch has tossed them",
         enabled=_in_training,
-        options=("native", "mkl"),
+        presented=False,
+        options=[("native", "native"), ("mkl", "mkl")],
     ),
-    Slider("seed", "seed", 123, "Another seed, other coins", enabled=_in_training, low=0, high=999),
-    Switch("training", "training", True, "Dropout works in training only; model.eval() ends it"),
 )
 
 

@@ -132,11 +132,10 @@ def _learned_panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
     return [
         Note(
             f"After {settings['step']} batches, “{sentence}” – who? “{who}”. Whom? “{whom}”: "
-            f"{verdict}."
+            f"{verdict}. The loss is {state['loss']:.2f}."
         ),
         Lines(title, rows, names, tokens),
         Matrix(title, rows, names, tokens, corner=("head", KEY_LABEL)),
-        Facts({"loss": f"{state['loss']:.2f}"}, "64 words to choose from"),
     ]
 
 
