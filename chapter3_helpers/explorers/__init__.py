@@ -13,6 +13,7 @@ file                what it holds
 ``inputs``          the sentence, the seed and the picked row that many start from
 ``attention``       ``attention_explorer``: every mechanism of the chapter, side by side;
                     ``mechanisms`` has the module of each, ``handmade_heads`` weights for it
+``pronouns``        a second explorer of ``03_trainable_qkv``
 ``mask_constants``  a second explorer of ``09_transformer_block``
 the other files     one focused explorer per notebook, in the file of that notebook's topic
 ==================  ==================================================================
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # for editors; below, each is imported when asked for, and pa
     from chapter3_helpers.explorers.multihead_wrapper import multihead_wrapper_explorer
     from chapter3_helpers.explorers.performance import performance_explorer
     from chapter3_helpers.explorers.positions import positions_explorer
+    from chapter3_helpers.explorers.pronouns import pronouns_explorer
     from chapter3_helpers.explorers.recurrent import recurrent_explorer
     from chapter3_helpers.explorers.softmax import softmax_explorer
     from chapter3_helpers.explorers.tensor_parallel import tensor_parallel_explorer
@@ -54,6 +56,7 @@ __all__ = [
     "multihead_wrapper_explorer",
     "performance_explorer",
     "positions_explorer",
+    "pronouns_explorer",
     "recurrent_explorer",
     "softmax_explorer",
     "tensor_parallel_explorer",

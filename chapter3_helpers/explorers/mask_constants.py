@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps, Switch
+from chapter3_helpers.explorers.controls import Buttons, Seed, Settings, Steps, Switch
 from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import seeded
 from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel, four_decimals
@@ -22,8 +22,6 @@ SIZES = (1, 10, 100, 1000, 5000, 10_000, 20_000, 25_000, 30_000, 40_000, 50_000,
 SIZES += (200_000, 300_000, 1_000_000, 1_000_000_000, 3_000_000_000, 100_000_000_000)
 
 CONTROLS = (
-    Pick("constant", "mask with", "-1e4", "What hidden scores become", options=CONSTANTS),
-    Pick("dtype", "number format", "float16", "What the scores are kept in", options=tuple(DTYPES)),
     Steps(
         "size",
         "scores times",
@@ -31,9 +29,13 @@ CONTROLS = (
         "How large the real scores are: all of them are multiplied by this",
         options=[(f"{size:,}", size) for size in SIZES],
     ),
-    Pick("way", "the constant is", OVER, "Two ways that libraries go", options=(OVER, ADDED)),
+    Buttons("constant", "mask with", "-1e4", "What hidden scores become", options=CONSTANTS),
+    Buttons(
+        "dtype", "number format", "float16", "What the scores are kept in", options=tuple(DTYPES)
+    ),
+    Buttons("way", "the constant is", OVER, "Two ways that libraries go", options=(OVER, ADDED)),
     Switch("padding", "first row sees nothing", False, "As where a text starts with padding"),
-    Slider("seed", "seed", 3, "Another seed draws other weight matrices", low=0, high=999),
+    Seed("seed", "seed", 3, "Another seed draws other weight matrices"),
 )
 
 

@@ -4,46 +4,72 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps
+from chapter3_helpers.explorers.controls import Buttons, Seed, Settings, Steps, Words
 from chapter3_helpers.explorers.inputs import (
-    SENTENCE,
     read_sentence,
     read_tokens,
     seeded,
     sentence_code,
     up_to,
 )
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel, four_decimals
+from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
+from chapter3_helpers.training.pronoun_sentences import encode
+from chapter3_helpers.training.pronouns import reader_after
 
+LEARNED, RANDOM = "learned in 03", "random"
 FIRST, SECOND = "-inf, then softmax", "softmax, zero, renormalise"
+SENTENCE = "The dog left the milk in the glass because it was sour"
+
+
+def _is_random(settings: Settings) -> bool:
+    return settings["matrices"] == RANDOM
 
 
 CONTROLS = (
-    SENTENCE,
+    Words(
+        "text",
+        "sentence",
+        SENTENCE,
+        "Type a sentence of your own; the matrices that were learned know 38 words",
+    ),
     Steps(
         "tokens_read",
         "tokens read",
-        4,
+        12,
         "How far the sentence has been read",
         options=up_to(lambda settings: read_tokens(settings["text"])),
+        play=700,
     ),
-    Pick("way", "the mask by", FIRST, "Two ways to the same weights", options=(FIRST, SECOND)),
-    Slider("seed", "seed", 789, "Another seed draws other weight matrices", low=0, high=999),
+    Buttons(
+        "matrices",
+        "matrices",
+        LEARNED,
+        "Those of the reader of notebook 03, or random ones, which take any words",
+        options=(LEARNED, RANDOM),
+    ),
+    Buttons("way", "the mask by", FIRST, "Two ways to the same weights", options=(FIRST, SECOND)),
+    Seed("seed", "seed", 789, "Another seed draws other matrices", _is_random),
 )
 
 
 def masking_state(settings: Settings) -> dict[str, Any]:
     """Return tokens, masked scores and weights (T, T) of what was read; weights of it all."""
-    tokens, x = read_sentence(settings["text"])
+    read_tokens(settings["text"])  # refuses what can't be drawn
     read = settings["tokens_read"]
-    with seeded(settings["seed"]):
-        attention = SelfAttention_v2(3, 2)
+    if _is_random(settings):
+        tokens, x = read_sentence(settings["text"])
+        with seeded(settings["seed"]):
+            attention = SelfAttention_v2(3, 2)
+    else:
+        tokens, x = encode(settings["text"])
+        attention = reader_after()
     with torch.no_grad():
-        scores = attention.W_query(x) @ attention.W_key(x).T / 2**0.5  # (T, T)
+        queries, keys = attention.W_query(x), attention.W_key(x)
+    scores = queries @ keys.T / attention.head_dim**0.5  # (T, T)
     return {
         "tokens": tokens[:read],
         "masked_scores": mask_scores(scores[:read, :read]),
@@ -59,50 +85,58 @@ def _mask(scores: torch.Tensor, way: str) -> torch.Tensor:
 
 
 def masking_panels(settings: Settings) -> list[Panel]:
-    """Return masked scores and weights of what was read, the newest row marked."""
+    """Return weights and masked scores of what was read, the newest row marked."""
     state = masking_state(settings)
     tokens, weights = state["tokens"], state["weights"]
     read, length = len(tokens), len(state["whole"])
     change = (weights - state["whole"][:read, :read]).abs().max().item()
+    newest = weights[-1]
+    most = int(newest.argmax())
     note = (
-        f"{read} of {length} tokens read. What stands in these {read} rows is what the whole "
-        f"sentence gives them: the largest difference is {change:.1g}."
+        f"{read} of {length} tokens read. “{tokens[-1]}” looks most at “{tokens[most]}” "
+        f"({newest[most]:.2f}). The rows above it are those that the whole sentence gives them: "
+        f"the largest difference is {change:.1g}."
     )
-    facts = {
-        "visible cells": f"{read * (read + 1) // 2} of {read * read}",
-        "row sums": four_decimals(weights.sum(dim=-1)),
-    }
     hidden = causal_mask(read)
     return [
         Note(note),
+        Matrix("attention weights", weights, tokens, hidden=hidden, picked=read - 1),
         Matrix(
             "masked scores, scaled", state["masked_scores"], tokens, signed=True, picked=read - 1
         ),
-        Matrix("attention weights", weights, tokens, hidden=hidden, picked=read - 1),
-        Facts(facts, "the triangle"),
+        Facts({"visible cells": f"{read * (read + 1) // 2} of {read * read}"}, "the triangle"),
     ]
 
 
 def masking_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same weights."""
-    imported, sentence = sentence_code(settings["text"])
     read = settings["tokens_read"]
     if settings["way"] == FIRST:
         name, last = "mask_scores", "weights = torch.softmax(mask_scores(scores), dim=-1)"
     else:
         name = "mask_then_renormalise"
         last = "weights = mask_then_renormalise(torch.softmax(scores, dim=-1))"
+    if _is_random(settings):
+        imported, sentence = sentence_code(settings["text"])
+        imports = [imported, "from chapter3_helpers.trainable_qkv import SelfAttention_v2"]
+        model = [f"torch.manual_seed({settings['seed']})", "attention = SelfAttention_v2(3, 2)"]
+    else:
+        sentence = f"tokens, x = encode({settings['text']!r})"
+        imports = [
+            "from chapter3_helpers.training.pronoun_sentences import encode",
+            "from chapter3_helpers.training.pronouns import reader_after",
+        ]
+        model = ["attention = reader_after()"]
     return [
         "import torch",
         f"from chapter3_helpers.masking import {name}",
-        imported,
-        "from chapter3_helpers.trainable_qkv import SelfAttention_v2",
+        *imports,
         "",
         sentence,
         f"tokens, x = tokens[:{read}], x[:{read}]",
-        f"torch.manual_seed({settings['seed']})",
-        "attention = SelfAttention_v2(3, 2)",
-        "scores = (attention.W_query(x) @ attention.W_key(x).T / 2**0.5).detach()",
+        *model,
+        "scores = attention.W_query(x) @ attention.W_key(x).T",
+        "scores = scores.detach() / attention.head_dim**0.5",
         last,
     ]
 

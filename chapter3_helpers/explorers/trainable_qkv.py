@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import torch
 
-from chapter3_helpers.explorers.controls import Settings, Slider, Steps
+from chapter3_helpers.explorers.controls import Seed, Settings, Steps
 from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import seeded
 from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
@@ -22,8 +22,9 @@ CONTROLS = (
         64,
         "Numbers in a query and a key",
         options=WIDTHS,
+        play=1200,
     ),
-    Slider("seed", "seed", 123, "Another seed draws other queries and keys", low=0, high=999),
+    Seed("seed", "seed", 123, "Another seed draws other queries and keys"),
 )
 
 
@@ -56,8 +57,8 @@ def trainable_qkv_panels(settings: Settings) -> list[Panel]:
     facts = {
         "largest weight per row, unscaled": _mean_largest(state["unscaled"]),
         "largest weight per row, scaled": _mean_largest(state["scaled"]),
-        "gradient, unscaled": f"{state['unscaled_gradient'].item():.6f}",
-        "gradient, scaled": f"{state['scaled_gradient'].item():.6f}",
+        "gradient, unscaled": f"{state['unscaled_gradient'].item():.2g}",
+        "gradient, scaled": f"{state['scaled_gradient'].item():.2g}",
     }
     curves = {
         "without scaling": [s["unscaled_gradient"].item() for s in states],
@@ -81,7 +82,7 @@ def trainable_qkv_panels(settings: Settings) -> list[Panel]:
 
 
 def _mean_largest(weights: torch.Tensor) -> str:
-    return f"{weights.amax(dim=-1).mean().item():.4f}"
+    return f"{weights.amax(dim=-1).mean().item():.2f}"
 
 
 def _note(d_k: int, state: dict[str, torch.Tensor]) -> str:
@@ -90,7 +91,7 @@ def _note(d_k: int, state: dict[str, torch.Tensor]) -> str:
         return "At d_k = 1 both are the same: the divisor is 1."
     if unscaled < scaled:
         return (
-            f"Without scaling, {scaled / max(unscaled, 1e-30):.3g} times less gradient reaches "
+            f"Without scaling, {scaled / max(unscaled, 1e-30):.2g} times less gradient reaches "
             "the scores: most rows have decided for one key."
         )
     return "At so small a d_k the unscaled scores still pass on as much gradient as the scaled."

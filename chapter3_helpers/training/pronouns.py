@@ -9,16 +9,24 @@ Taught in ``03_trainable_qkv``, and carried on in later notebooks.
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_flag
+from chapter3_helpers._checks.numbers import check_flag, check_size
 from chapter3_helpers.dot_products import simple_self_attention
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from chapter3_helpers.training.loop import device_of, generator_from, minimise
-from chapter3_helpers.training.pronoun_sentences import PRONOUNS, encode, find_answer
+from chapter3_helpers.training.pronoun_sentences import (
+    PRONOUNS,
+    WORDS,
+    encode,
+    find_answer,
+    split_sentences,
+)
 
 BATCH_SIZE = 32
 LEARNING_RATE = 0.1  # the largest: it rises at first and falls to zero at the end
@@ -118,6 +126,51 @@ def translate_it(model: nn.Module, sentence: str) -> str:
     tokens, x = encode(sentence)
     logits = model(x.to(device_of(model)))[find_answer(tokens).adjective]  # (3,)
     return PRONOUNS[logits.argmax()]
+
+
+class Learning(NamedTuple):
+    """A training from its start to its end."""
+
+    states: list[dict[str, torch.Tensor]]  # the parameters before each batch, and at the end
+    losses: list[float]
+
+
+@lru_cache(maxsize=1)
+def learning() -> Learning:
+    """Train the reader of notebook 03, and remember how it was before and after every batch."""
+    states: list[dict[str, torch.Tensor]] = []
+    model = _make_reader()
+
+    def keep(_batches: int) -> None:
+        states.append({name: value.clone() for name, value in model.state_dict().items()})
+
+    losses = train(model, split_sentences().training, progress=False, watch=keep)
+    return Learning(states, losses)
+
+
+def reader_after(batches: int = 500) -> SelfAttention_v2:
+    """Return the reader of notebook 03 as it is after so many of its 500 batches.
+
+    It is trained once, at the first call.
+
+    Raises:
+        TypeError, ValueError: ``batches`` is not an integer from 0 to 500.
+
+    >>> translate_it(reader_after(500), "The milk was sour")
+    'sie'
+    """
+    states = learning().states
+    if check_size("batches", batches, minimum=0) >= len(states):
+        raise ValueError(f"batches must be at most {len(states) - 1}, got {batches}")
+    model = _make_reader()
+    model.load_state_dict(states[batches])
+    return model.requires_grad_(False)
+
+
+def _make_reader() -> SelfAttention_v2:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return SelfAttention_v2(len(WORDS), len(PRONOUNS))
 
 
 def _encode_all(model: nn.Module, sentences: Sequence[str]) -> tuple[torch.Tensor, ...]:

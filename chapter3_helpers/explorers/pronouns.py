@@ -1,0 +1,112 @@
+"""The second explorer of ``03_trainable_qkv``: an adjective learns to find its noun."""
+
+from typing import Any
+
+import torch
+
+from chapter3_helpers.explorers.controls import Settings, Steps, Words
+from chapter3_helpers.explorers.drawings import Curves
+from chapter3_helpers.explorers.inputs import MOST_TOKENS
+from chapter3_helpers.explorers.lines import Lines
+from chapter3_helpers.explorers.panels import Bars, Note, Panel
+from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.training.pronoun_sentences import PRONOUNS, encode, find_answer
+from chapter3_helpers.training.pronouns import learning, reader_after
+
+SENTENCE = "The dog left the milk in the glass because it was sour"
+BATCHES = (*range(0, 100, 5), *range(100, 200, 20), 200, 300, 400, 500)
+SMOOTH = 5  # batches whose losses make one point of the curve
+
+CONTROLS = (
+    Steps(
+        "batches",
+        "batches",
+        45,
+        "How long it has learned",
+        options=BATCHES,
+        play=400,
+    ),
+    Words(
+        "text",
+        "sentence",
+        SENTENCE,
+        "Type a sentence of its 38 words, with one adjective and a noun that it fits",
+    ),
+)
+
+
+def pronouns_state(settings: Settings) -> dict[str, Any]:
+    """Return tokens, weights (T, T), the adjective's row of them, and its three probabilities."""
+    tokens, x = encode(settings["text"])
+    if len(tokens) > MOST_TOKENS:
+        raise ValueError(
+            f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
+        )
+    answer = find_answer(tokens)
+    reader = reader_after(settings["batches"])
+    weights = reader.attention_weights(x)
+    return {
+        "tokens": tokens,
+        "answer": answer,
+        "weights": weights,
+        "row": weights[answer.adjective],
+        "probabilities": torch.softmax(reader(x)[answer.adjective], dim=-1),
+    }
+
+
+def pronouns_panels(settings: Settings) -> list[Panel]:
+    """Return where every word looks, which pronoun is likely, and how the loss has fallen."""
+    state = pronouns_state(settings)
+    tokens, answer = state["tokens"], state["answer"]
+    losses = torch.tensor(learning().losses).view(-1, SMOOTH).mean(dim=1)
+    numbered = [f"{i} {token}" for i, token in enumerate(tokens)]
+    return [
+        Note(_note(settings["batches"], state)),
+        Lines("attention weights", state["weights"], tokens, picked=answer.adjective),
+        Bars(f"where {tokens[answer.adjective]} looks", numbered, state["row"], decimals=2),
+        Bars("what “it” is", PRONOUNS, state["probabilities"], decimals=2),
+        Curves(
+            "loss, by batches",
+            "batches",
+            "loss",
+            torch.arange(len(losses)) * SMOOTH + SMOOTH / 2,
+            {f"mean of {SMOOTH} batches": losses},
+            mark=settings["batches"],
+        ),
+    ]
+
+
+def _note(batches: int, state: dict[str, Any]) -> str:
+    tokens, answer, row = state["tokens"], state["answer"], state["row"]
+    adjective, noun = tokens[answer.adjective], tokens[answer.noun]
+    most = int(row.argmax())
+    if row.max() - row.min() < 0.08:
+        looks = f"“{adjective}” looks at everything alike"
+    else:
+        looks = f"“{adjective}” looks most at “{tokens[most]}” ({row[most]:.2f})"
+    said = PRONOUNS[int(state["probabilities"].argmax())]
+    if said == answer.pronoun:
+        verdict = f"and says “{said}”, which is right: “{noun}” is meant."
+    else:
+        verdict = f"and says “{said}”; “{noun}” is meant, which is “{answer.pronoun}”."
+    return f"After {batches} batches {looks}, {verdict}"
+
+
+def pronouns_code(settings: Settings) -> list[str]:
+    """Return the lines of Python that compute the same weights."""
+    return [
+        "import torch",
+        "from chapter3_helpers.training.pronoun_sentences import encode, find_answer",
+        "from chapter3_helpers.training.pronouns import reader_after",
+        "",
+        f"tokens, x = encode({settings['text']!r})",
+        f"reader = reader_after({settings['batches']})  # of 500 batches, as in the notebook",
+        "weights = reader.attention_weights(x)",
+        "row = weights[find_answer(tokens).adjective]",
+        "probabilities = torch.softmax(reader(x)[find_answer(tokens).adjective], dim=-1)",
+    ]
+
+
+pronouns_explorer = explorer_function(
+    "learning to find a noun", CONTROLS, pronouns_panels, pronouns_code
+)

@@ -1,0 +1,81 @@
+"""The explorer of the pronouns shows the reader as the notebook trains it."""
+
+import pytest
+import torch
+
+from chapter3_helpers.explorers.pronouns import (
+    BATCHES,
+    SENTENCE,
+    pronouns_explorer,
+    pronouns_panels,
+    pronouns_state,
+)
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
+from chapter3_helpers.training.pronoun_sentences import split_sentences
+from chapter3_helpers.training.pronouns import reader_after, train
+
+
+def settings(batches=500, text=SENTENCE):
+    return {"batches": batches, "text": text}
+
+
+def test_it_is_the_reader_of_the_notebook_at_every_step():
+    torch.manual_seed(0)
+    reader, seen = SelfAttention_v2(38, 3), {}
+
+    def watch(batches):
+        if batches in (0, 45, 500):
+            seen[batches] = {name: p.clone() for name, p in reader.state_dict().items()}
+
+    train(reader, split_sentences().training, progress=False, watch=watch)
+    for batches, parameters in seen.items():
+        for name, value in reader_after(batches).state_dict().items():
+            torch.testing.assert_close(value, parameters[name])
+
+
+def test_reading_leaves_the_generator_of_the_reader_alone():
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    torch.manual_seed(7)
+    reader_after(10)
+    assert torch.rand(3).equal(expected)
+
+
+@pytest.mark.parametrize("batches", [-1, 501, 0.5])
+def test_there_are_500_batches(batches):
+    with pytest.raises((TypeError, ValueError), match="batches must be"):
+        reader_after(batches)
+
+
+@pytest.mark.parametrize(
+    ("adjective", "noun", "pronoun"),
+    [("sour", "milk", "sie"), ("hungry", "dog", "er"), ("cracked", "glass", "es")],
+)
+def test_in_the_end_the_note_names_the_noun_and_its_pronoun(adjective, noun, pronoun):
+    note = pronouns_panels(settings(text=SENTENCE.replace("sour", adjective)))[0].text
+    assert note.startswith(f"After 500 batches “{adjective}” looks most at “{noun}”")
+    assert note.endswith(f"says “{pronoun}”, which is right: “{noun}” is meant.")
+
+
+def test_at_first_it_looks_at_everything_alike():
+    assert "“sour” looks at everything alike" in pronouns_panels(settings(0))[0].text
+
+
+def test_the_adjective_may_stand_anywhere():
+    state = pronouns_state(settings(text="Because it was sour, the dog left the milk in the glass"))
+    assert state["tokens"][state["row"].argmax()] == "milk"
+    assert state["row"].equal(state["weights"][3])
+
+
+def test_a_sentence_that_it_cannot_read_is_told_what_it_can():
+    explorer = pronouns_explorer()
+    explorer.controls["text"].value = "The wolf was shy"
+    assert "got &#x27;wolf&#x27;" in explorer.view.value
+    explorer.controls["text"].value = "the " * 30 + "milk was sour"
+    assert "This sentence has 33 tokens" in explorer.view.value
+
+
+def test_the_steps_begin_and_end_with_the_training():
+    assert BATCHES[0] == 0
+    assert BATCHES[-1] == 500
+    assert list(BATCHES) == sorted(set(BATCHES))
