@@ -1,7 +1,8 @@
 """Why is attention alone not enough? The smallest transformer, piece by piece.
 
 Attention mixes tokens; a feed-forward network with a nonlinearity works on what was mixed;
-positions tell order. How it learns to predict is in ``training.next_word``.
+positions tell order; residual connections keep what was there. How it learns to predict is in
+``training.next_word``.
 
 Source: lecture notes on self-attention, section 3. Taught in ``09_transformer_block``.
 """
@@ -167,8 +168,10 @@ class MinimalLanguageModel(nn.Module):
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Map token ids (..., T) to logits (..., T, vocab_size) for the token that comes next."""
-        mixed = self.attention(self._embed(ids))  # (..., T, d): every token reads earlier ones
-        return self.output(self.feed_forward(mixed))  # ... and works on what it has read
+        x = self._embed(ids)  # (..., T, d)
+        mixed = self.attention(x)  # (..., T, d): every token reads earlier ones
+        worked = self.feed_forward(mixed)  # (..., T, d): and works on what it has read
+        return self.output(worked)
 
     def attention_weights(self, ids: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) for token ids (..., T)."""
@@ -178,3 +181,38 @@ class MinimalLanguageModel(nn.Module):
         check_ids("ids", ids, self.vocab_size, self.context_length)
         x = self.embedding(ids)  # (..., T, d)
         return x if self.positions is None else self.positions(x)
+
+
+class ResidualLanguageModel(MinimalLanguageModel):
+    """The same model with a way round each of its two layers.
+
+    New compared with ``MinimalLanguageModel``: what goes into a layer is added to what comes out
+    of it, so that a token keeps what it knows of itself and each layer only has to find what to
+    add. The layers and their numbers are the same.
+
+    ::
+
+        x --+-- attention --(+)--+-- feed-forward --(+)-- output --> logits
+            +----------------+   +-------------------+
+
+    Args:
+        vocab_size, d, context_length, num_heads, hidden, positions: as in
+            ``MinimalLanguageModel``.
+
+    Raises:
+        TypeError, ValueError: as there.
+
+    >>> _ = torch.manual_seed(123)
+    >>> model = ResidualLanguageModel(vocab_size=11, d=6, context_length=5, num_heads=2)
+    >>> model(torch.tensor([7, 0, 10])).shape
+    torch.Size([3, 11])
+
+    Source: He, Zhang, Ren and Sun, 2015.
+    """
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Map token ids (..., T) to logits (..., T, vocab_size) for the token that comes next."""
+        x = self._embed(ids)  # (..., T, d)
+        mixed = x + self.attention(x)  # (..., T, d): and keeps what it was
+        worked = mixed + self.feed_forward(mixed)  # (..., T, d): and keeps what it has read
+        return self.output(worked)

@@ -26,7 +26,7 @@ def _stacks(T: int, widths: tuple[int, ...]) -> tuple[list[torch.Tensor], list[t
 
 
 COLLAPSE = Exercise(
-    name="09a",
+    name="09d",
     solution=_stack,
     # four layers, where both orders are possible; then three, where the shapes allow only one
     cases=(_stacks(5, (3, 3, 3, 3, 3)), _stacks(4, (3, 3, 3, 3))),
@@ -47,7 +47,7 @@ COLLAPSE = Exercise(
 )
 
 PARAMETERS = Exercise(
-    name="09b",
+    name="09a",
     solution=lambda d, hidden: 2 * d * hidden + hidden + d,
     cases=((3, 12), (7, 5), (64, 256)),
     misconceptions={
@@ -75,7 +75,7 @@ def _piece(T: int, vocab_size: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 NEXT_TOKEN_LOSS = Exercise(
-    name="09c",
+    name="09b",
     solution=_next_token_loss,
     cases=(_piece(5, 7), _piece(11, 3)),
     misconceptions={
@@ -107,7 +107,7 @@ def _two_layers(d: int, hidden: int) -> tuple[torch.Tensor, ...]:
 
 
 FOLD = Exercise(
-    name="09d",
+    name="09c",
     solution=_fold,
     # once with as many hidden units as numbers, where the matrices fit in either order
     cases=(_two_layers(4, 4), _two_layers(3, 12)),

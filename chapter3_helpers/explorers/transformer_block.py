@@ -1,196 +1,150 @@
-"""The explorer of ``09_transformer_block``: take an ingredient away, and see what is lost."""
+"""The explorer of ``09_transformer_block``: a trained model writes on, word by word.
+
+Type a beginning, pick a head, and see what the last word looks at and what may come next. The
+model is trained when the explorer is first shown; that takes some seconds.
+"""
 
 from typing import Any
 
 import torch
-from torch import nn
 
-from chapter3_helpers.copy_weights import copy_weights
-from chapter3_helpers.explorers.controls import Settings, Slider, Switch, Words
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import read_tokens, seeded, swap_pickers
-from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.controls import (
+    Seed,
+    Settings,
+    Slider,
+    Steps,
+    Thumbnails,
+    Words,
+)
+from chapter3_helpers.explorers.inputs import read_tokens
+from chapter3_helpers.explorers.lines import Lines
+from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
-from chapter3_helpers.transformer_block import MinimalLanguageModel
+from chapter3_helpers.training.docstring_model import CONTEXT_LENGTH, docstring_model
 
-D, HEADS, MOST_LINES = 8, 2, 4
-SCALES = torch.linspace(-4, 4, 81, dtype=torch.float64)
-NOTHING = 1e-9  # below it, a float64 has not changed
-
-
-def read_words(text: str) -> tuple[tuple[str, ...], tuple[str, ...], torch.Tensor]:
-    """Return the tokens, the different ones among them in order, and the ids (T,)."""
-    tokens = read_tokens(text)
-    vocabulary = tuple(sorted(set(tokens)))
-    return tokens, vocabulary, torch.tensor([vocabulary.index(token) for token in tokens])
-
+HEADS, LIKELIEST = 4, 8
+TEMPERATURES = (0.1, 0.2, 0.5, 0.8, 1.0, 1.5, 2.0, 5.0)
 
 CONTROLS = (
-    Switch("attention", "attention", True, "Off: every word keeps to itself"),
-    Switch(
-        "mask",
-        "mask",
-        True,
-        "Off: every word sees the whole sentence",
-        lambda settings: settings["attention"],
+    Words("text", "beginning", "Return true if the", "Type how a docstring may begin"),
+    Slider(
+        "written",
+        "words appended",
+        0,
+        "How many words the model has drawn and appended",
+        low=0,
+        high=20,
+        play=700,
     ),
-    Switch("positions", "positions", True, "Off: no vector says where a word stands"),
-    Switch("relu", "ReLU", True, "Off: the feed-forward network is two linear layers"),
-    Words("text", "sentence", "the oven cooked the bread so", "Type a sentence of your own"),
-    *swap_pickers(),
-    Slider("seed", "seed", 123, "Another seed draws another untrained model", low=0, high=999),
+    Steps(
+        "temperature",
+        "temperature",
+        1.0,
+        "Logits are divided by it: below 1 the likeliest words gain, above 1 the others",
+        options=[(f"{temperature:g}", temperature) for temperature in TEMPERATURES],
+    ),
+    Seed("seed", "seed", 123, "Another seed draws other words"),
+    Thumbnails(
+        "head",
+        "head",
+        2,
+        "Whose weights to look at",
+        options=[(f"head {head}", head) for head in range(HEADS)],
+    ),
 )
 
 
 def transformer_block_state(settings: Settings) -> dict[str, Any]:
-    """Return tokens, vocabulary; weights (H, T, T); logits and their reach; the swap; the lines.
+    """Let the model write on, and return what it then sees and expects.
 
-    ``reach`` (T, T): how far the logits of a row move when the word of a column changes.
-    ``swap``: the same for the last row, when two words change places. ``lines`` (81, vocabulary):
-    the last row's logits, with what its word has gathered multiplied by ``SCALES``.
+    Returns:
+        ``ids`` (T,): what is read, the last 32 words; ``tokens``: as they are written;
+        ``appended``: those that the model drew; ``weights`` (H, T, T); ``chances``: how likely
+        each word that has a number of its own is to come next.
+
+    Raises:
+        ValueError: there is no word in the text, or there are too many.
     """
-    tokens, vocabulary, ids = read_words(settings["text"])
-    T, first, second = len(ids), settings["first"], settings["second"]
-    with seeded(settings["seed"]):
-        model = MinimalLanguageModel(len(vocabulary), D, T, HEADS)
-        unmasked = nn.MultiheadAttention(D, HEADS, batch_first=True).double()
-    model = model.requires_grad_(False).double()
-    feed_forward, rest = model.feed_forward, model.attention.out_proj.bias
-    copy_weights(model.attention, unmasked.requires_grad_(False))  # PyTorch's own hides nothing
+    tokens = read_tokens(settings["text"])
+    model, text = docstring_model()
+    ids, generator = text.read(settings["text"]), torch.Generator().manual_seed(settings["seed"])
 
-    def attend(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        if settings["mask"]:
-            return model.attention(x), model.attention.attention_weights(x)
-        return unmasked(x, x, x, average_attn_weights=False)
+    def chances(ids: torch.Tensor) -> torch.Tensor:
+        logits = model(ids[-CONTEXT_LENGTH:])[-1, 1:]  # without <rare>
+        return torch.softmax(logits / settings["temperature"], dim=0)
 
-    def place(x: torch.Tensor) -> torch.Tensor:
-        return model.positions(x) if settings["positions"] else x
-
-    def gather(x: torch.Tensor) -> torch.Tensor:
-        return attend(place(x))[0] if settings["attention"] else place(x)
-
-    def finish(gathered: torch.Tensor) -> torch.Tensor:
-        inner = feed_forward.up(gathered)
-        return model.output(feed_forward.down(torch.relu(inner) if settings["relu"] else inner))
-
-    x = model.embedding(ids)  # (T, D)
-    logits = finish(gather(x))  # (T, vocabulary)
-    changed = x + torch.eye(T, dtype=x.dtype)[:, :, None]  # (T, T, D): text j has another word j
-    order = list(range(T))
-    order[first], order[second] = second, first
-    own = gather(x)[-1]
-    rest = rest if settings["attention"] else torch.zeros_like(own)
-    weights = attend(place(x))[1]
-    return {
-        "tokens": tokens,
-        "vocabulary": vocabulary,
-        "weights": weights if settings["attention"] else torch.eye(T).expand_as(weights),
-        "logits": logits,
-        "reach": (finish(gather(changed)) - logits).abs().amax(dim=-1).T,
-        "differ": tokens[first] != tokens[second],  # else the swap changes nothing
-        "swap": (finish(gather(x[order]))[-1] - logits[-1]).abs().max().item(),
-        "lines": finish(rest + SCALES[:, None] * (own - rest)),
-    }
+    with torch.inference_mode():
+        for _ in range(settings["written"]):
+            drawn = 1 + torch.multinomial(chances(ids), 1, generator=generator)
+            ids = torch.cat([ids, drawn])
+        appended = tuple(text.vocabulary[i] for i in ids[len(tokens) :].tolist())
+        return {
+            "ids": ids[-CONTEXT_LENGTH:],
+            "tokens": (*tokens, *appended)[-CONTEXT_LENGTH:],
+            "appended": appended,
+            "weights": model.attention_weights(ids[-CONTEXT_LENGTH:]),
+            "chances": chances(ids),
+        }
 
 
 def transformer_block_panels(settings: Settings) -> list[Panel]:
-    """Return who can change whom, the weights, the last word's lines, and four verdicts."""
-    state = transformer_block_state(settings)
-    tokens, reach, lines, moved = (state[name] for name in ("tokens", "reach", "lines", "swap"))
-    T = len(tokens)
-    hidden = causal_mask(T) if settings["mask"] else None
-    verdicts = _verdicts(state)
-    facts = {
-        "hears earlier words": f"{verdicts['heard']} of {T * (T - 1) // 2} pairs",
-        "could copy the answer": f"{verdicts['answers']} of {T - 1} predictions",
-        "the swap moves a logit by": f"{moved:.5f}" if moved > NOTHING else "nothing",
-        "bends from a straight line by": f"{verdicts['bend']:.4f}",
-    }
-    shown = dict(list(zip(state["vocabulary"], lines.T, strict=True))[:MOST_LINES])
+    """Return what may come next, and where one head looks."""
+    state, (_, text) = transformer_block_state(settings), docstring_model()
+    tokens, weights = state["tokens"], state["weights"]
+    labels = [
+        token if number else f"{token} (rare)"
+        for token, number in zip(tokens, state["ids"].tolist(), strict=True)
+    ]
+    chances, best = state["chances"].topk(LIKELIEST)
+    likely = [text.vocabulary[1 + i] for i in best.tolist()]
+    head, last = settings["head"], len(tokens) - 1
+    title, future = f"head {head}", causal_mask(len(tokens))
     return [
-        Note(_note(verdicts)),
-        Matrix(
-            "who can change whom: 0 is nothing, 1 the farthest",
-            reach / reach.max().clamp(min=NOTHING),
-            [f"after {token}" for token in tokens],
-            tokens,
-            corner=("prediction", "word changed"),
+        Note(_note(settings["text"], state, likely[0])),
+        Heads("attention weights", weights, future, head, control="head"),
+        Bars("what may come next", likely, chances),
+        Lines(title, weights[head], labels, hidden=future, picked=last),
+        Matrix(title, weights[head], labels, hidden=future, picked=last),
+        Facts(
+            {
+                "words that the model knows": len(text.vocabulary) - 1,
+                "it reads the last": CONTEXT_LENGTH,
+                "likely words, e to the entropy": f"{_spread(state['chances']):.1f}",
+            },
+            "numbers",
         ),
-        Heads("attention weights", state["weights"], hidden),
-        Curves(
-            f"what {tokens[-1]!r} has gathered, turned up",
-            "times",
-            "logit",
-            SCALES,
-            shown,
-            mark=1.0,
-        ),
-        Facts(facts, "what it can do"),
     ]
 
 
-def _verdicts(state: dict[str, Any]) -> dict[str, Any]:
-    reach, lines = state["reach"], state["lines"]
-    share = torch.linspace(0, 1, len(lines), dtype=lines.dtype)[:, None]
-    straight = lines[0] + share * (lines[-1] - lines[0])
-    return {
-        "heard": int((reach.tril(-1) > NOTHING).sum()),
-        "answers": int((reach.diagonal(1) > NOTHING).sum()),
-        "order": state["swap"] > NOTHING or not state["differ"],
-        "bend": (lines - straight).abs().max().item(),
-    }
+def _spread(chances: torch.Tensor) -> float:
+    """Return among how many equally likely words one seems to choose."""
+    return torch.special.entr(chances).sum().exp().item()
 
 
-def _note(verdicts: dict[str, Any]) -> str:
-    lost = []
-    if not verdicts["heard"]:
-        lost.append("no word hears another")
-    if verdicts["answers"]:
-        lost.append("a prediction can read its own answer")
-    if not verdicts["order"]:
-        lost.append("the last word cannot tell that two words changed places")
-    if verdicts["bend"] < 1e-6:
-        lost.append("what follows the weights is one linear map")
-    if not lost:
-        return "Nothing is lost: it hears what came before, nothing that comes after, and it bends."
-    return f"Lost: {'; '.join(lost)}."
+def _note(beginning: str, state: dict[str, Any], likeliest: str) -> str:
+    written = " ".join([beginning.strip(), *state["appended"]])
+    return f"“{written}” … next, most likely: “{likeliest}”, {state['chances'].max():.0%}."
 
 
 def transformer_block_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same logits."""
-    tokens, vocabulary, ids = read_words(settings["text"])
-    x = "model.positions(model.embedding(ids))" if settings["positions"] else "model.embedding(ids)"
-    inner = "model.feed_forward.up(gathered)"
-    unmasked = settings["attention"] and not settings["mask"]
-    lines = [
+    """Return the lines of Python that compute the same weights and chances."""
+    return [
         "import torch",
-        *(["from chapter3_helpers.copy_weights import copy_weights"] if unmasked else []),
-        "from chapter3_helpers.transformer_block import MinimalLanguageModel",
+        "from chapter3_helpers.training.docstring_model import docstring_model",
         "",
-        f"ids = torch.tensor({ids.tolist()})  # of {', '.join(map(repr, vocabulary))}",
-        f"torch.manual_seed({settings['seed']})",
-        f"model = MinimalLanguageModel({len(vocabulary)}, {D}, {len(tokens)}, {HEADS})",
-        "model = model.requires_grad_(False).double()",
+        "model, text = docstring_model()  # trained once",
+        f"ids = text.read({settings['text']!r})",
+        f"generator = torch.Generator().manual_seed({settings['seed']})",
+        f"for step in range({settings['written']} + 1):",
+        "    logits = model(ids[-32:])[-1, 1:]  # without <rare>",
+        f"    chances = torch.softmax(logits / {settings['temperature']}, dim=0)",
+        f"    if step < {settings['written']}:",
+        "        ids = torch.cat([ids, 1 + torch.multinomial(chances, 1, generator=generator)])",
+        "ids, weights = ids[-32:], model.attention_weights(ids[-32:])",
     ]
-    if unmasked:
-        lines += [
-            f"unmasked = torch.nn.MultiheadAttention({D}, {HEADS}, batch_first=True).double()",
-            "copy_weights(model.attention, unmasked)  # which hides nothing unless it is told to",
-            f"x = {x}",
-            "gathered = unmasked(x, x, x)[0]",
-        ]
-    else:
-        lines.append(
-            f"gathered = model.attention({x})" if settings["attention"] else f"gathered = {x}"
-        )
-    lines += [
-        f"inner = torch.relu({inner})" if settings["relu"] else f"inner = {inner}",
-        "logits = model.output(model.feed_forward.down(inner))",
-    ]
-    return lines
 
 
 transformer_block_explorer = explorer_function(
-    "four ingredients", CONTROLS, transformer_block_panels, transformer_block_code
+    "a trained model", CONTROLS, transformer_block_panels, transformer_block_code
 )

@@ -7,7 +7,9 @@ Source: lecture notes on self-attention, section 5. Taught in ``09_transformer_b
 
 import ast
 import importlib.util
+from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -65,6 +67,43 @@ def _check_piece(ids: torch.Tensor) -> None:
         raise ValueError(f"ids must hold at least two tokens, got {ids.shape[-1]}")
 
 
+@torch.no_grad()
+def mean_loss(model: nn.Module, ids: torch.Tensor) -> float:
+    """Return how surprised a model is by a text, per word, in pieces as long as its context.
+
+    Args:
+        model: as for ``train``.
+        ids: the text (N,), longer than the context.
+
+    Raises:
+        TypeError, ValueError: as ``train``.
+
+    >>> from chapter3_helpers.transformer_block import MinimalLanguageModel
+    >>> _ = torch.manual_seed(123)
+    >>> model = MinimalLanguageModel(vocab_size=3, d=8, context_length=4, num_heads=2)
+    >>> mean_loss(model, torch.tensor([0, 1, 2] * 20)) > 0.9  # log 3 is 1.1
+    True
+    """
+    length = _check_text(model, ids) + 1
+    pieces = ids[: len(ids) // length * length].view(-1, length)  # (pieces, T + 1)
+    return next_token_losses(model, pieces.to(device_of(model))).mean().item()
+
+
+def _check_text(model: nn.Module, ids: torch.Tensor) -> int:
+    """Refuse a text that a model cannot be tried on; return the model's context length."""
+    device_of(model)
+    if not hasattr(model, "context_length"):
+        raise TypeError(f"model must be a module with a context_length, got {type(model).__name__}")
+    if not isinstance(ids, torch.Tensor):
+        raise TypeError(f"ids must be a torch.Tensor, got {type(ids).__name__}")
+    if ids.dim() != 1:
+        raise ValueError(f"ids must have shape (N,), got {tuple(ids.shape)}")
+    T = model.context_length
+    if len(ids) <= T:
+        raise ValueError(f"ids must hold more than context_length={T} tokens, got {len(ids)}")
+    return T
+
+
 def train(
     model: nn.Module, ids: torch.Tensor, steps: int = 600, seed: int = 0, progress: bool = True
 ) -> list[float]:
@@ -96,18 +135,9 @@ def train(
 
     Source: lecture notes, section 5.
     """
-    device = device_of(model)
-    if not hasattr(model, "context_length"):
-        raise TypeError(f"model must be a module with a context_length, got {type(model).__name__}")
+    T, device = _check_text(model, ids), device_of(model)
     steps, seed = check_size("steps", steps), check_size("seed", seed, minimum=0)
     check_flag("progress", progress)
-    if not isinstance(ids, torch.Tensor):
-        raise TypeError(f"ids must be a torch.Tensor, got {type(ids).__name__}")
-    if ids.dim() != 1:
-        raise ValueError(f"ids must have shape (N,), got {tuple(ids.shape)}")
-    T = model.context_length
-    if len(ids) <= T:
-        raise ValueError(f"ids must hold more than context_length={T} tokens, got {len(ids)}")
     generator = torch.Generator().manual_seed(seed)
 
     def draw_loss() -> torch.Tensor:
@@ -163,3 +193,39 @@ def docstring_words(modules: Sequence[str] = LIBRARY) -> tuple[str, ...]:
     if not words:
         raise ValueError(f"modules must hold at least one docstring, got {', '.join(modules)}")
     return words
+
+
+class Text(NamedTuple):
+    """A text as numbers: the words that have one, what is trained on, and what is held out."""
+
+    vocabulary: tuple[str, ...]
+    training: torch.Tensor
+    held_out: torch.Tensor
+
+    def read(self, sentence: str) -> torch.Tensor:
+        """Return the ids (T,) of a sentence; a word that has no number of its own counts as 0."""
+        number = {word: i for i, word in enumerate(self.vocabulary)}
+        return torch.tensor([number.get(word, 0) for word in split_tokens(sentence.lower())])
+
+
+def docstring_text(vocab_size: int = 500) -> Text:
+    """Number the words of Python's docstrings, the most frequent first, and hold a tenth out.
+
+    Args:
+        vocab_size: how many numbers there are; 0 is that of all rarer words.
+
+    Raises:
+        TypeError, ValueError: ``vocab_size`` is not an integer of at least 2.
+
+    >>> text = docstring_text(100)
+    >>> text.vocabulary[0], len(text.vocabulary), len(text.training) > 8 * len(text.held_out)
+    ('<rare>', 100, True)
+    """
+    words = docstring_words()
+    frequent = Counter(words).most_common(check_size("vocab_size", vocab_size, minimum=2) - 1)
+    vocabulary = ("<rare>", *(word for word, _ in frequent))
+    number = {word: i for i, word in enumerate(vocabulary)}
+    ids = torch.tensor([number.get(word, 0) for word in words])
+    stretches = ids[: len(ids) // 1000 * 1000].view(-1, 1000)
+    held_out = torch.arange(len(stretches)) % 10 == 9  # every tenth stretch of 1000 words
+    return Text(vocabulary, stretches[~held_out].flatten(), stretches[held_out].flatten())

@@ -1,4 +1,4 @@
-"""From words to the next word."""
+"""From words to the next word: a lane for each."""
 
 import numpy as np
 import pytest
@@ -7,14 +7,62 @@ from chapter3_helpers.diagrams import language_model_diagram
 from tests.diagrams import check_drawing
 
 
-@pytest.mark.parametrize("T", [1, 6])
-@pytest.mark.parametrize("d", [2, 8])
-def test_it_is_legible_and_holds_what_it_was_given(T, d):
+def draw(T, d, residuals=False):
     generator = np.random.default_rng(0)
-    x, mixed, worked = generator.normal(size=(3, T, d))
-    hidden, logits = generator.normal(size=(T, 4 * d)), generator.normal(size=(T, 3))
-    diagram = language_model_diagram(["word"] * T, x, mixed, hidden, worked, logits)
-    check_drawing(diagram)
-    assert (diagram["mixed"].values == mixed).all()
-    assert (diagram["worked"].values == worked).all()
-    assert diagram["hidden"].label == f"hidden {hidden.shape}"
+    x, attended, worked = generator.normal(size=(3, T, d))
+    weights = np.tril(generator.uniform(0.1, 0.2, size=(T, T)))
+    words = ["word"] * T
+    diagram = language_model_diagram(words, x, weights, attended, worked, residuals)
+    return diagram, (x, weights, attended, worked)
+
+
+@pytest.mark.parametrize("residuals", [False, True])
+@pytest.mark.parametrize(("T", "d"), [(1, 2), (2, 8), (6, 8), (4, 11)])
+def test_it_is_legible_and_holds_what_it_was_given(T, d, residuals):
+    diagram, (x, _, attended, worked) = draw(T, d, residuals)
+    if T < 3:  # further down the arrows of attention cross the lanes on purpose
+        check_drawing(diagram)
+    for lane in range(T):
+        for name, values in (("x", x), ("attended", attended), ("worked", worked)):
+            assert (diagram[f"{name} {lane + 1}"].values == values[lane, :8]).all()
+
+
+def test_attention_crosses_the_lanes_and_the_network_stays_inside():
+    diagram, (_, weights, _, _) = draw(3, 5)
+    crossing = {
+        (arrow.source, arrow.target): arrow.weight
+        for arrow in diagram.arrows
+        if arrow.target.startswith("attended")
+    }
+    assert crossing == {
+        (f"x {j + 1}", f"attended {i + 1}"): weights[i, j] for i in range(3) for j in range(i + 1)
+    }
+    inside = [(a.source, a.target) for a in diagram.arrows if a.target.startswith("worked")]
+    assert inside == [(f"attended {i}", f"worked {i}") for i in (1, 2, 3)]
+
+
+def test_the_way_round_is_added():
+    diagram, (x, _, attended, worked) = draw(2, 5, residuals=True)
+    np.testing.assert_allclose(diagram["x + attended 2"].values[0], x[1] + attended[1])
+    np.testing.assert_allclose(diagram["+ worked 2"].values[0], (x + attended + worked)[1])
+    assert {("x 2", "x + attended 2"), ("x + attended 2", "+ worked 2")} == {
+        (a.source, a.target) for a in diagram.arrows if a.via and a.source.endswith("2")
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("x", np.ones(3)),
+        ("weights", np.ones((2, 3))),
+        ("attended", np.ones((3, 2))),
+        ("worked", np.ones((2, 3))),
+    ],
+)
+def test_what_does_not_fit(name, wrong):
+    good = {"x": np.ones((3, 5)), "weights": np.eye(3), "attended": np.ones((3, 5))}
+    good |= {"worked": np.ones((3, 5)), name: wrong}
+    with pytest.raises(ValueError, match=rf"{name} must have shape .*, got "):
+        language_model_diagram(["a", "b", "c"], **good)
+    with pytest.raises(ValueError, match="words"):
+        language_model_diagram(["a"], np.ones((3, 5)), np.eye(3), np.ones((3, 5)), np.ones((3, 5)))

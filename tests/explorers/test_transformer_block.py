@@ -1,107 +1,99 @@
-"""The explorer of the four ingredients says what each is for, and computes what it shows."""
-
-from itertools import product
+"""The explorer of the trained model shows what it reads, what it expects, and what it wrote."""
 
 import pytest
 import torch
 
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.panels import Facts, Heads, Matrix
+from chapter3_helpers.explorers.lines import Lines
+from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix
 from chapter3_helpers.explorers.transformer_block import (
     CONTROLS,
-    NOTHING,
-    SCALES,
-    transformer_block_code,
+    LIKELIEST,
     transformer_block_explorer,
     transformer_block_panels,
     transformer_block_state,
 )
-from chapter3_helpers.transformer_block import MinimalLanguageModel
-from tests.explorers import run
+from chapter3_helpers.training.docstring_model import docstring_model
+from chapter3_helpers.training.next_word import mean_loss
+from tests.explorers import find
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
-SWITCHES = ("attention", "mask", "positions", "relu")
-ALL = [dict(zip(SWITCHES, on, strict=True)) for on in product([True, False], repeat=4)]
 
 
-def note(settings):
-    return transformer_block_panels(settings)[0].text
+def state(**settings):
+    return transformer_block_state({**DEFAULTS, **settings})
 
 
-@pytest.mark.parametrize("seed", [123, 7])
-@pytest.mark.parametrize("switches", ALL)
-def test_each_verdict_depends_on_its_ingredients_alone(switches, seed):
-    settings = {**DEFAULTS, **switches, "seed": seed}
-    state = transformer_block_state(settings)
-    reach = state["reach"]
-    T = len(state["tokens"])
-    assert int((reach.tril(-1) > NOTHING).sum()) == (
-        T * (T - 1) // 2 if switches["attention"] else 0
-    )
-    can_copy = switches["attention"] and not switches["mask"]
-    assert int((reach.triu(1) > NOTHING).sum()) == (T * (T - 1) // 2 if can_copy else 0)
-    assert (reach.diagonal() > NOTHING).all()  # a word's own prediction always hears it
-    assert (state["swap"] > NOTHING) == (switches["attention"] and switches["positions"])
-    steps = state["lines"].diff(dim=0)
-    assert torch.allclose(steps, steps[:1], rtol=0, atol=1e-9) == (not switches["relu"])
-    text = note(settings)
-    assert ("no word hears another" in text) == (not switches["attention"])
-    assert ("can read its own answer" in text) == can_copy
-    cannot_tell = not (switches["attention"] and switches["positions"])
-    assert ("cannot tell that two words changed places" in text) == cannot_tell
-    assert ("one linear map" in text) == (not switches["relu"])
-    assert text.startswith("Nothing is lost") == all(switches.values())
+def test_the_model_is_trained_once_and_is_better_than_pairs_of_words():
+    model, text = docstring_model()
+    assert docstring_model()[0] is model
+    assert mean_loss(model, text.held_out) < 3.45  # counts of pairs give 3.61
 
 
-@pytest.mark.parametrize("switches", ALL)
-def test_the_code_gives_the_logits(switches):
-    settings = {**DEFAULTS, **switches, "seed": 5, "text": "one two one three"}
-    state = transformer_block_state({**settings, "first": 0, "second": 1})
-    assert torch.equal(run(transformer_block_code(settings))["logits"], state["logits"])
-    at_one = int((SCALES - 1).abs().argmin())
-    torch.testing.assert_close(state["lines"][at_one], state["logits"][-1])
+def test_the_chances_are_those_of_the_words_that_have_a_number():
+    model, text = docstring_model()
+    shown = state(text="return the", temperature=0.5)
+    logits = model(text.read("return the"))[-1]
+    expected = torch.softmax(2 * logits, dim=0)[1:]  # divided by 0.5
+    torch.testing.assert_close(shown["chances"], expected / expected.sum())
+    assert shown["chances"].sum().item() == pytest.approx(1, abs=1e-5)
 
 
-def test_with_all_four_it_is_the_model_of_the_package():
-    state = transformer_block_state(DEFAULTS)
-    torch.manual_seed(DEFAULTS["seed"])
-    model = MinimalLanguageModel(5, 8, 6, 2).double()
-    ids = torch.tensor([state["vocabulary"].index(token) for token in state["tokens"]])
-    torch.testing.assert_close(state["logits"], model(ids).detach())
-    torch.testing.assert_close(state["weights"], model.attention_weights(ids).detach())
+def test_temperature_makes_the_likeliest_likelier_or_not():
+    largest = [state(temperature=t)["chances"].max().item() for t in (0.1, 0.5, 1.0, 5.0)]
+    assert largest == sorted(largest, reverse=True)
+    assert largest[-1] < 0.02 < 0.2 < largest[0]
 
 
-def test_reach_is_what_another_word_does():
-    """Change the word of one place by hand, as `reach` says it does for all at once."""
-    state = transformer_block_state(DEFAULTS)
-    torch.manual_seed(DEFAULTS["seed"])
-    model = MinimalLanguageModel(5, 8, 6, 2).requires_grad_(False).double()
-    x = model.embedding(torch.tensor([state["vocabulary"].index(t) for t in state["tokens"]]))
-    changed = x.clone()
-    changed[2] += 1
-    before, after = (
-        model.output(model.feed_forward(model.attention(model.positions(row))))
-        for row in (x, changed)
-    )
-    torch.testing.assert_close((after - before).abs().amax(dim=-1), state["reach"][:, 2])
+def test_what_was_appended_stays_when_more_is():
+    words = [state(written=written)["appended"] for written in range(6)]
+    assert [len(some) for some in words] == list(range(6))
+    assert all(words[i] == words[5][:i] for i in range(6))
+    assert "<rare>" not in words[5]
+    assert words[5] != state(written=5, seed=7)["appended"]
 
 
-def test_swapping_a_word_with_itself_is_no_loss():
-    same = {**DEFAULTS, "first": 0, "second": 3}  # "the" and "the"
-    assert transformer_block_state(same)["swap"] < NOTHING
-    assert note(same).startswith("Nothing is lost")
+def test_each_word_is_drawn_from_the_chances_shown_before_it():
+    cold = {"temperature": 0.1, "text": "this is"}
+    for written in range(4):
+        before = state(**cold, written=written)
+        after = state(**cold, written=written + 1)
+        _, text = docstring_model()
+        drawn = text.vocabulary.index(after["appended"][-1]) - 1
+        assert before["chances"][drawn] > 0.01
 
 
-def test_sentences_that_cannot_be_read_are_refused_in_words():
+def test_a_long_text_is_read_from_behind():
+    shown = state(text="the " * 20, written=20)
+    assert len(shown["ids"]) == len(shown["tokens"]) == 32
+    assert shown["weights"].shape == (4, 32, 32)
+    assert shown["tokens"][-20:] == shown["appended"]
+
+
+def test_panels_show_the_picked_head_and_what_may_come_next():
+    settings = {**DEFAULTS, "head": 3, "text": "return the zyxx", "written": 2}
+    panels, shown = transformer_block_panels(settings), transformer_block_state(settings)
+    assert torch.equal(find(Matrix, panels).values, shown["weights"][3])
+    assert torch.equal(find(Lines, panels).values, shown["weights"][3])
+    assert find(Matrix, panels).rows[2] == "zyxx (rare)"
+    assert find(Matrix, panels).picked == 4
+    assert find(Heads, panels).picked == 3
+    bars = find(Bars, panels)
+    assert len(bars.labels) == LIKELIEST
+    assert bars.values.tolist() == sorted(shown["chances"].tolist(), reverse=True)[:LIKELIEST]
+    spread = float(find(Facts, panels).values["likely words, e to the entropy"])
+    assert 1 < spread < 499
+    written = f"return the zyxx {' '.join(shown['appended'])}"
+    assert panels[0].text.startswith(f"“{written}” … next, most likely: “{bars.labels[0]}”")
+
+
+def test_texts_that_cannot_be_read_are_refused_in_words():
     for text, message in (("", "at least one word"), ("word " * 100, "has 100 tokens")):
         with pytest.raises(ValueError, match=message):
-            transformer_block_state({**DEFAULTS, "text": text})
-    one = {**DEFAULTS, "text": "alone", "first": 0, "second": 0}
-    assert transformer_block_state(one)["reach"].shape == (1, 1)
+            state(text=text)
+    assert state(text="alone")["weights"].shape == (4, 1, 1)
 
 
 def test_the_widget_starts_where_it_is_told():
-    explorer = transformer_block_explorer(mask=False)
-    assert "can read its own answer" in explorer.view.value
-    kinds = [type(panel) for panel in transformer_block_panels(DEFAULTS)]
-    assert kinds[1:] == [Matrix, Heads, Curves, Facts]
+    explorer = transformer_block_explorer(text="raise an", written=1)
+    assert "raise an" in explorer.view.value
+    assert explorer.settings["written"] == 1

@@ -6,7 +6,13 @@ import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers.training.next_word import docstring_words, next_token_losses, train
+from chapter3_helpers.training.next_word import (
+    docstring_text,
+    docstring_words,
+    mean_loss,
+    next_token_losses,
+    train,
+)
 from chapter3_helpers.transformer_block import MinimalLanguageModel
 
 VOCAB, CONTEXT, B, T = 13, 11, 3, 5
@@ -63,6 +69,26 @@ class TestObjective:
     def test_what_is_no_piece_of_text(self, ids, error, message):
         with pytest.raises(error, match=message):
             next_token_losses(make(), ids)
+
+
+class TestMeanLoss:
+    def test_it_is_the_mean_over_pieces_as_long_as_the_context(self):
+        model, ids = make(), draw_ids(3 * (CONTEXT + 1) + 5)  # the last five fill no piece
+        pieces = ids[:-5].view(3, CONTEXT + 1)
+        expected = next_token_losses(model, pieces).mean().item()
+        assert mean_loss(model, ids) == pytest.approx(expected)
+
+    @pytest.mark.parametrize(
+        ("arguments", "error", "message"),
+        [
+            ({"model": nn.Linear(2, 2)}, TypeError, r"with a context_length, got Linear"),
+            ({"ids": [1, 2]}, TypeError, r"ids must be a torch.Tensor, got list"),
+            ({"ids": torch.ones(11).long()}, ValueError, r"more than context_length=11 tokens"),
+        ],
+    )
+    def test_bad_arguments(self, arguments, error, message):
+        with pytest.raises(error, match=message):
+            mean_loss(**({"model": make(), "ids": draw_ids(50)} | arguments))
 
 
 class TestTraining:
@@ -165,3 +191,25 @@ class TestText:
     def test_no_text_at_all(self):
         with pytest.raises(ValueError, match=r"at least one docstring, got a_missing_module"):
             docstring_words(["a_missing_module"])
+
+    def test_frequent_words_have_numbers_and_every_tenth_stretch_is_held_out(self):
+        text, words = docstring_text(50), docstring_words()
+        ids = text.read(" ".join(words[:12_000]))
+        assert len(text.vocabulary) == len(set(text.vocabulary)) == 50
+        count = [words.count(word) for word in text.vocabulary[1:]]
+        assert count == sorted(count, reverse=True)
+        assert (ids == 0).sum() == sum(word not in text.vocabulary for word in words[:12_000])
+        assert torch.equal(text.training[:9000], ids[:9000])
+        assert torch.equal(text.held_out[:1000], ids[9000:10_000])
+        assert torch.equal(text.training[9000:11_000], ids[10_000:12_000])
+
+    def test_a_sentence_is_read_as_the_text_was(self):
+        text = docstring_text(50)
+        assert text.read("The zzyzx, THE").tolist() == [
+            text.vocabulary.index("the"),
+            0,
+            text.vocabulary.index(","),
+            text.vocabulary.index("the"),
+        ]
+        with pytest.raises(ValueError, match="vocab_size must be at least 2"):
+            docstring_text(1)

@@ -1,0 +1,71 @@
+"""How well can the next word be predicted by counting? Words, pairs and triples.
+
+Used by ``09_transformer_block``, to say how good a trained model is.
+"""
+
+import math
+
+import torch
+
+from chapter3_helpers.training.next_word import Text
+
+IMAGINARY = (3, 10, 30, 100, 300)  # how many imaginary words are mixed into a row of counts
+
+
+def counting_losses(text: Text) -> dict[str, float]:
+    """Return how surprised four predictors that need no network are by the held-out text.
+
+    ``no idea`` finds every word equally likely, ``word counts`` as likely as it is frequent,
+    ``pair counts`` as likely as it followed the last word in the training text, ``triple counts``
+    the last two. What was never seen would have probability 0, so k words drawn from the shorter
+    counts are imagined; the k that does best on the *held-out* text is taken, in favour of the
+    counting.
+
+    Args:
+        text: what is counted, and what is held out.
+
+    Returns:
+        The mean of minus the logarithm of the probability of each next word, by name.
+
+    >>> ids = torch.tensor([0, 1, 2] * 40)
+    >>> losses = counting_losses(Text(("a", "b", "c"), ids, ids))
+    >>> round(losses["no idea"], 4), round(losses["word counts"], 4), losses["pair counts"] < 0.1
+    (1.0986, 1.0986, True)
+    """
+    size, seen, new = len(text.vocabulary), text.training, text.held_out
+    frequency = torch.bincount(seen, minlength=size) / len(seen)  # (size,)
+    of_words = frequency[new].clamp(min=1e-6)  # (N,): the probability of each word held out
+    of_pairs = _best(_counts(seen, new, size, 2), of_words[1:])  # (N - 1,)
+    of_triples = _best(_counts(seen, new, size, 3), of_pairs[1:])  # (N - 2,)
+    return {
+        "no idea": math.log(size),
+        "word counts": -of_words.log().mean().item(),
+        "pair counts": -of_pairs.log().mean().item(),
+        "triple counts": -of_triples.log().mean().item(),
+    }
+
+
+def _counts(
+    seen: torch.Tensor, new: torch.Tensor, size: int, length: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return how often each stretch of the new text was seen, and how often all but its end."""
+    powers = size ** torch.arange(length)
+    old_stretches = seen.unfold(0, length, 1) @ powers.flip(0)  # one number for each stretch
+    stretches = new.unfold(0, length, 1) @ powers.flip(0)
+    return _frequency(old_stretches, stretches), _frequency(
+        old_stretches // size, stretches // size
+    )
+
+
+def _frequency(old: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
+    """Return how often each asked number is among the old ones."""
+    values, counts = old.unique(return_counts=True)
+    places = torch.searchsorted(values, asked).clamp(max=len(values) - 1)
+    return torch.where(values[places] == asked, counts[places], 0)
+
+
+def _best(counts: tuple[torch.Tensor, torch.Tensor], shorter: torch.Tensor) -> torch.Tensor:
+    """Mix counts with the probabilities that shorter stretches give, as well as it can be done."""
+    stretch, start = counts
+    mixed = [(stretch + k * shorter) / (start + k) for k in IMAGINARY]
+    return max(mixed, key=lambda chances: chances.log().mean().item())
