@@ -2,7 +2,14 @@
 
 import torch
 
-from chapter3_helpers.explorers.controls import Settings, Slider, Steps, Switch
+from chapter3_helpers.explorers.controls import (
+    Buttons,
+    Seed,
+    Settings,
+    Slider,
+    Switch,
+    Thumbnails,
+)
 from chapter3_helpers.explorers.inputs import divisors, seeded
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
@@ -14,16 +21,23 @@ from chapter3_helpers.softmax import softmax
 SHARPEN = 5  # larger inputs make the heads' preferences visible
 
 CONTROLS = (
+    Switch("transpose", "with transpose", True, "Without it, a head gets parts of several tokens"),
     Slider("d_out", "d_out (total)", 12, "Numbers that all heads share", low=1, high=16),
-    Steps(
+    Buttons(
         "num_heads",
         "heads",
         3,
         "How many heads share d_out; its divisors",
         options=lambda settings: divisors(settings["d_out"]),
     ),
-    Slider("seed", "seed", 123, "Another seed draws other weight matrices", low=0, high=999),
-    Switch("transpose", "with transpose", True, "Without it, a head gets parts of several tokens"),
+    Seed("seed", "seed", 123, "Another seed draws other weight matrices"),
+    Thumbnails(
+        "head",
+        "head",
+        1,
+        "Which head to read",
+        options=lambda settings: [(f"head {h}", h) for h in range(settings["num_heads"])],
+    ),
 )
 
 
@@ -34,18 +48,24 @@ def fused_multihead_state(settings: Settings) -> dict[str, torch.Tensor]:
         attention = MultiHeadAttention(3, d_out, 6, 0.0, num_heads)
     x = SHARPEN * example_inputs()
     head_dim = d_out // num_heads
-    owners = torch.arange(num_heads).reshape(num_heads, 1, 1).expand(num_heads, 6, head_dim)
     with torch.no_grad():
         queries, keys = attention.W_query(x), attention.W_key(x)
         if settings["transpose"]:
             weights = attention.attention_weights(x)
-            owners = owners.transpose(0, 1).reshape(6, d_out)
         else:  # the fault that the notebook warns of: view without transpose
             q, k = (part.reshape(num_heads, 6, head_dim) for part in (queries, keys))
             scores = (q @ k.transpose(-2, -1)).masked_fill(causal_mask(6), -torch.inf)
             weights = softmax(scores / head_dim**0.5, dim=-1)
-            owners = owners.reshape(6, d_out)
-    return {"queries": queries, "owners": owners, "weights": weights}
+    return {"queries": queries, "owners": _owners(settings), "weights": weights}
+
+
+def _owners(settings: Settings) -> torch.Tensor:
+    """Return which head gets each number of every token, (6, d_out)."""
+    d_out, num_heads = settings["d_out"], settings["num_heads"]
+    heads = torch.arange(num_heads).repeat_interleave(6 * d_out // num_heads)
+    if not settings["transpose"]:
+        return heads.reshape(6, d_out)  # in the order in which the numbers lie in memory
+    return heads.reshape(num_heads, 6, -1).transpose(0, 1).reshape(6, d_out)
 
 
 def fused_multihead_panels(settings: Settings) -> list[Panel]:
@@ -58,25 +78,27 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
         "after the split": f"({num_heads}, 6, {d_out // num_heads})",
         "scores are divided by": f"sqrt({d_out // num_heads}) = {(d_out // num_heads) ** 0.5:.4f}",
     }
+    head = settings["head"]
     return [
         Note(_note(settings)),
+        Heads("what every head sees", state["weights"], causal_mask(6), control="head"),
         Matrix(
-            "queries: the projection of every token",
-            state["queries"],
-            TOKENS,
-            columns,
-            signed=True,
-            corner=("token", "number"),
-        ),
-        Matrix(
-            "which head gets each number",
+            "which head gets each number of a token",
             state["owners"] / max(num_heads - 1, 1),
             TOKENS,
             columns,
             texts=[[str(head) for head in row] for row in state["owners"].tolist()],
             corner=("token", "number"),
         ),
-        Heads("attention weights of every head", state["weights"], causal_mask(6)),
+        Matrix(f"weights of head {head}", state["weights"][head], TOKENS, hidden=causal_mask(6)),
+        Matrix(
+            "the numbers: queries of all tokens",
+            state["queries"],
+            TOKENS,
+            columns,
+            signed=True,
+            corner=("token", "number"),
+        ),
         Facts(facts, "shapes"),
     ]
 
@@ -87,7 +109,11 @@ def _note(settings: Settings) -> str:
         return "One head owns everything; with or without transpose, nothing is dealt out."
     if settings["transpose"]:
         return f"Every head owns {d_out // num_heads} of the {d_out} columns, for all six tokens."
-    return "Without the transpose a head owns rows: it compares parts of few tokens, and is wrong."
+    owned = sorted(
+        {row for row, owners in enumerate(_owners(settings)) if settings["head"] in owners}
+    )
+    tokens = ", ".join(f"“{TOKENS[row]}”" for row in owned)
+    return f"Without the transpose, all six rows of head {settings['head']} are made of {tokens}."
 
 
 def fused_multihead_code(settings: Settings) -> list[str]:

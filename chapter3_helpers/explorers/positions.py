@@ -1,11 +1,20 @@
-"""The explorer of ``08_positions``: five ways to place a sentence, a swap of words, and a move."""
+"""The explorer of ``08_positions``: six ways to place a sentence, a swap of words, and a move."""
 
 from typing import Any
 
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
-from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps, Switch, Words
+from chapter3_helpers.explorers.controls import (
+    Buttons,
+    Seed,
+    Settings,
+    Slider,
+    Steps,
+    Switch,
+    Thumbnails,
+    Words,
+)
 from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import read_sentence, seeded, swap_pickers
 from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
@@ -21,8 +30,10 @@ from chapter3_helpers.positions import (
 )
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
+from chapter3_helpers.training.last_holder import sinusoids
 
-NONE, LEARNED, LINEAR, ALIBI, ROTARY = "none", "learned", "linear bias", "ALiBi", "rotary"
+NONE, LEARNED, SINUSOIDS = "none", "learned", "sinusoids"
+LINEAR, ALIBI, ROTARY = "linear bias", "ALiBi", "rotary"
 THETAS = (1.0, 2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
 TABLE = 512  # positions that the learned table has a vector for
 REACH = 12  # how far the curve goes to either side
@@ -35,16 +46,24 @@ def _head_options(settings: Settings) -> list[tuple[str, int]]:
 
 
 CONTROLS = (
-    Pick(
+    Buttons(
         "scheme",
         "positions",
         ROTARY,
         "How attention is told about order",
-        options=(NONE, LEARNED, LINEAR, ALIBI, ROTARY),
+        options=[(way, way) for way in (NONE, LEARNED, SINUSOIDS, LINEAR, ALIBI, ROTARY)],
     ),
     Words("text", "sentence", "the oven cooked the bread so", "Type a sentence of your own"),
-    Slider("start", "starts at", 0, "Where in a longer text the sentence stands", low=0, high=200),
     *swap_pickers(),
+    Slider(
+        "start",
+        "starts at",
+        0,
+        "Where in a longer text the sentence stands",
+        low=0,
+        high=200,
+        play=200,
+    ),
     Steps(
         "theta",
         "theta",
@@ -62,16 +81,16 @@ CONTROLS = (
         low=1,
         high=12,
     ),
-    Steps(
+    Switch("causal", "hide the future", False, "The causal mask, in addition"),
+    Seed("seed", "seed", 123, "Another seed draws other weight matrices"),
+    Thumbnails(
         "head",
         "head: slope",
         0,
-        "Which head to show in large, and its slope",
+        "Which head to read, and its slope",
         lambda settings: settings["scheme"] == ALIBI,
         options=_head_options,
     ),
-    Switch("causal", "hide the future", False, "The causal mask, in addition"),
-    Slider("seed", "seed", 123, "Another seed draws other weight matrices", low=0, high=999),
 )
 
 
@@ -122,6 +141,9 @@ def _scores(
         with seeded(settings["seed"]):
             table = 10 * LearnedPositions(TABLE, 4).weight  # untrained; turned up to be seen
         asking, asked = (x + table[start : start + T] for x in (asking, asked))
+    if scheme == SINUSOIDS:
+        table = sinusoids(start + T, 4)
+        asking, asked = (x + table[start:] for x in (asking, asked))
     queries, keys = asking @ attention.W_query, asked @ attention.W_key
     if scheme == ROTARY:
         turns = rotary_frequencies(4, start + T, settings["theta"])[start:]
@@ -162,7 +184,7 @@ def positions_panels(settings: Settings) -> list[Panel]:
     ]
     if scheme == ALIBI:
         panels.insert(
-            1, Heads("all heads, one scale", state["heads"], hidden, picked=settings["head"])
+            1, Heads("what every head sees, one scale", state["heads"], hidden, control="head")
         )
     return panels
 
@@ -193,6 +215,8 @@ def _facts(settings: Settings) -> dict[str, str]:
     scheme = settings["scheme"]
     if scheme == LEARNED:
         return {"to every token": f"a row of a table ({TABLE}, 4), untrained, ten times as large"}
+    if scheme == SINUSOIDS:
+        return {"to every token": "cosine and sine of a fast and of a slow hand"}
     if scheme == LINEAR:
         return {"to every score": "-1 for each position between query and key"}
     if scheme == ALIBI:
@@ -214,6 +238,12 @@ def positions_code(settings: Settings) -> list[str]:
             f"torch.manual_seed({seed})\n"
             f"x = x + 10 * LearnedPositions({TABLE}, 4).weight[{start} : {start} + len(x)]\n"
             f"{placed}"
+        )
+    elif scheme == SINUSOIDS:
+        names = "rotary_frequencies"
+        placed = (
+            f"hands = rotary_frequencies(4, {start} + len(x))[{start}:]\n"
+            f"x = x + torch.view_as_real(hands).flatten(start_dim=1)\n{placed}"
         )
     elif scheme == LINEAR:
         names, extra = "linear_bias", " + linear_bias(len(x))"

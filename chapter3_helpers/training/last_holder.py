@@ -157,7 +157,7 @@ def train(
     ``who_whom.train``.
     """
     device, generator = device_of(reader), generator_from(seed)
-    title = reader.scheme if check_flag("progress", progress) else ""
+    title = f"positions: {reader.scheme}" if check_flag("progress", progress) else ""
 
     def draw_loss() -> torch.Tensor:
         lines = int(torch.randint(2, LINES + 1, (1,), generator=generator))

@@ -12,6 +12,7 @@ from chapter3_helpers.explorers.positions import (
     LINEAR,
     NONE,
     ROTARY,
+    SINUSOIDS,
     positions_code,
     positions_explorer,
     positions_panels,
@@ -20,7 +21,7 @@ from chapter3_helpers.explorers.positions import (
 from tests.explorers import find, run
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
-SCHEMES = (NONE, LEARNED, LINEAR, ALIBI, ROTARY)
+SCHEMES = (NONE, LEARNED, SINUSOIDS, LINEAR, ALIBI, ROTARY)
 
 
 def note(settings):
@@ -51,14 +52,15 @@ def test_the_swap_is_the_other_sentence(scheme):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_only_the_learned_table_minds_where_the_sentence_stands(scheme):
+def test_only_what_is_added_to_tokens_minds_where_the_sentence_stands(scheme):
     settings = {**DEFAULTS, "scheme": scheme, "start": 200}
     state = positions_state(settings)
     at_home, moved = state["curves"][0], state["curves"][200]
-    assert torch.allclose(at_home, moved, atol=1e-3) == (scheme != LEARNED)
-    assert torch.allclose(state["weights"], state["unmoved"], atol=1e-4) == (scheme != LEARNED)
-    assert ("by 200 changes a weight by" in note(settings)) == (scheme == LEARNED)
-    assert ("by 200 changes nothing" in note(settings)) == (scheme != LEARNED)
+    added = scheme in (LEARNED, SINUSOIDS)
+    assert torch.allclose(at_home, moved, atol=1e-3) != added
+    assert torch.allclose(state["weights"], state["unmoved"], atol=1e-4) != added
+    assert ("by 200 changes a weight by" in note(settings)) == added
+    assert ("by 200 changes nothing" in note(settings)) != added
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
