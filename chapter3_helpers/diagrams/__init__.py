@@ -54,6 +54,7 @@ What is here:
     attention           from x to context, one head or several
     dot_products        a shadow, one query and its mixture, row times column
     trainable_qkv       one token in three roles
+    multihead_wrapper   where every head looks, and where it puts what it finds
     fused_multihead     a projection cut into heads, and whose numbers each gets
     positions           a pair turned, query and key turned together, clocks that count
     recurrent           encoder and decoder: through one state, or with a look back at all
@@ -76,6 +77,7 @@ from chapter3_helpers.diagrams.fused_multihead import split_diagram
 from chapter3_helpers.diagrams.grouped_query import cache_diagram, sharing_diagram
 from chapter3_helpers.diagrams.handmade_transformer import last_row_diagram
 from chapter3_helpers.diagrams.map import attention_map
+from chapter3_helpers.diagrams.multihead_wrapper import heads_diagram
 from chapter3_helpers.diagrams.performance import tiles_diagram, traffic_diagram
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, turned_diagram
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram
@@ -95,6 +97,7 @@ __all__ = [
     "clocks_diagram",
     "cut_diagram",
     "encoder_decoder_diagram",
+    "heads_diagram",
     "language_model_diagram",
     "last_row_diagram",
     "one_query_diagram",

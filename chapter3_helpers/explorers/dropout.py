@@ -92,7 +92,7 @@ def dropout_panels(settings: Settings) -> list[Panel]:
         ),
     ]
     sums = {
-        title: "  ".join(f"{token} {total:.2f}" for token, total in zip(TOKENS, row, strict=True))
+        title: " · ".join(f"{token} {total:.2f}" for token, total in zip(TOKENS, row, strict=True))
         for title, row in (
             ("this draw", state["dropped"].sum(dim=-1)),
             ("mean so far", state["mean"].sum(dim=-1)),

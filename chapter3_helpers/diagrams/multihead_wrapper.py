@@ -1,0 +1,81 @@
+"""Heads side by side: what one query takes from every token, each head into numbers of its own.
+
+Used by ``06_multihead_wrapper``.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from chapter3_helpers._figures.arrays import check_labels, to_array
+from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
+
+FAINTEST = 0.02  # a smaller weight has no arrow
+
+
+def heads_diagram(
+    weights: Any, contexts: Any, tokens: Sequence[str], title: str = "Heads side by side"
+) -> Diagram:
+    """Draw where every head looks from one token, and where it puts what it finds.
+
+    Args:
+        weights: the row of that token in every head, (H, T).
+        contexts: its context vector from every head, (H, D).
+        tokens: the T tokens.
+        title: what is drawn.
+
+    Raises:
+        TypeError, ValueError: shapes do not fit.
+
+    >>> import numpy as np
+    >>> diagram = heads_diagram([[1.0, 0.0], [0.5, 0.5]], np.ones((2, 3)), "ab")
+    >>> print("\\n".join(diagram.description.splitlines()[:3]))
+    Diagram: Heads side by side.
+    token 1 (1,) -> 1.0000 -> head 0 (3 numbers)
+    token 1 (1,) -> 0.5000 -> head 1 (3 numbers)
+    """
+    weights, contexts = to_array(weights), to_array(contexts)
+    if weights.ndim != 2 or contexts.ndim != 2 or len(weights) != len(contexts):
+        raise ValueError(
+            "weights and contexts must have shapes (H, T) and (H, D), got "
+            f"{weights.shape} and {contexts.shape}"
+        )
+    check_labels(weights.shape[1], tokens=tokens)
+    heads, width = contexts.shape
+    limit = float(np.abs(contexts).max()) or None
+    shown = [f"token {j + 1}" for j in range(len(tokens))]
+    names = [f"head {h}" for h in range(heads)]
+    blocks = [
+        Block(name=name, at=(j, 0), values=[token], kind="tokens", caption="")
+        for j, (name, token) in enumerate(zip(shown, tokens, strict=True))
+    ]
+    places = [h * max(len(tokens), heads) // heads for h in range(heads)]
+    blocks += [
+        Block(
+            name=name,
+            at=(place, 1),
+            values=context[None],
+            shape=f"({width} numbers)",
+            limit=limit,
+        )
+        for name, place, context in zip(names, places, contexts, strict=True)
+    ]
+    joined = contexts.reshape(1, -1)
+    blocks.append(
+        Block(
+            name="concat",
+            at=(places[-1] + 1, 1) if heads == 1 else (1, 2),
+            values=joined,
+            shape=f"({joined.size} numbers)",
+            limit=limit,
+        )
+    )
+    arrows = [
+        Arrow(token, head, weight=float(weight))
+        for head, row in zip(names, weights, strict=True)
+        for token, weight in zip(shown, row, strict=True)
+        if weight >= FAINTEST
+    ]
+    arrows.append(Arrow(tuple(names) if heads > 1 else names[0], "concat", "side by side"))
+    return Diagram(title, blocks, arrows)
