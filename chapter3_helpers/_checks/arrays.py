@@ -57,10 +57,10 @@ def check_weights(name: str, value: Any, shape: tuple[int, ...], largest: float)
     return array
 
 
-def check_past(past: Mapping[str, np.ndarray] | None, d: int, context_length: int) -> int:
-    """Refuse a cache without keys and values of shape (t, d), or a full one; return t, or 0."""
+def check_past(past: Mapping[str, np.ndarray] | None, d: int, context_length: int) -> None:
+    """Refuse a cache without keys and values of shape (t, d), or a full one."""
     if past is None:
-        return 0
+        return
     if not isinstance(past, Mapping) or not {"keys", "values"} <= past.keys():
         raise TypeError(f"past must be a mapping with keys and values, got {past!r}")
     keys, values = np.shape(past["keys"]), np.shape(past["values"])
@@ -70,4 +70,3 @@ def check_past(past: Mapping[str, np.ndarray] | None, d: int, context_length: in
         )
     if keys[0] >= context_length:
         raise ValueError(f"past must hold fewer than {context_length} tokens, got {keys[0]}")
-    return keys[0]
