@@ -14,7 +14,7 @@ file                what it holds
 ``attention``       ``attention_explorer``: every mechanism of the chapter, side by side;
                     ``mechanisms`` has the module of each, ``handmade_heads`` weights for it
 ``pronouns``        a second explorer of ``03_trainable_qkv``
-``mask_constants``  a second explorer of ``09_transformer_block``
+``mask_constants``  a second explorer of ``04_masking``
 the other files     one focused explorer per notebook, in the file of that notebook's topic
 ==================  ==================================================================
 

@@ -1,4 +1,4 @@
-"""The second explorer of ``09_transformer_block``: a mask constant, a format, large scores."""
+"""The second explorer of ``04_masking``: a mask constant, a format, large scores."""
 
 import math
 from typing import Any
