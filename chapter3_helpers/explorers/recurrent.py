@@ -1,22 +1,24 @@
-"""The explorer of ``00_why_attention``: what is left of every letter in the last hidden state.
+"""The explorer of ``00_why_attention``: a word grows, and two translators try to keep up.
 
-Nothing is trained here: a letter is changed, and how far each state of the encoder moves is
-measured. The update gate can be pushed towards keeping, which is what training can learn to do.
+One has a single state, the other looks back at all of them. Both are trained when the explorer is
+first shown; that takes some seconds.
 """
 
 from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import Pick, Settings, Slider, Steps, Words
-from chapter3_helpers.explorers.inputs import seeded, up_to
-from chapter3_helpers.explorers.panels import Bars, Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.controls import Settings, Steps, Words
+from chapter3_helpers.explorers.inputs import up_to
+from chapter3_helpers.explorers.lines import Lines
+from chapter3_helpers.explorers.panels import Bars, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
-from chapter3_helpers.recurrent import EncoderDecoder
+from chapter3_helpers.recurrent import translate
 from chapter3_helpers.training.toy_language import ALPHABET, tokenize
+from chapter3_helpers.training.translators import translators
 
-FORWARDS, BACKWARDS, BOTH = "forwards", "backwards", "both ways"
 LONGEST = 24
+ONE_STATE, LOOKING_BACK = "one state", "looking back"
 
 
 def read_letters(word: str) -> str:
@@ -39,126 +41,96 @@ CONTROLS = (
     Steps(
         "read",
         "letters read",
-        12,
-        "How far the word has been read",
+        9,
+        "How much of the word is to be translated",
         options=up_to(lambda settings: read_letters(settings["word"])),
+        play=900,
     ),
-    Pick(
-        "direction",
-        "reading",
-        FORWARDS,
-        "Which half of every state is looked at, or both",
-        options=(FORWARDS, BACKWARDS, BOTH),
-    ),
-    Slider(
-        "keep",
-        "keep",
-        0.0,
-        "Added to the update gate's bias: the larger, the more a state keeps of the one before",
-        low=0.0,
-        high=6.0,
-        step=0.5,
-    ),
-    Steps(
-        "d",
-        "d",
-        64,
-        "Numbers in a state, half of them for each direction",
-        options=(2, 4, 8, 16, 32, 64, 128),
-    ),
-    Slider("seed", "seed", 123, "Another seed draws other weights", low=0, high=999),
 )
 
 
-def _half(settings: Settings) -> slice:
-    """Return which numbers of a state belong to the direction."""
-    half = settings["d"] // 2
-    ends = {FORWARDS: (0, half), BACKWARDS: (half, 2 * half), BOTH: (0, 2 * half)}
-    return slice(*ends[settings["direction"]])
-
-
 def recurrent_state(settings: Settings) -> dict[str, Any]:
-    """Change every letter in turn to the next of the alphabet and measure what moves.
+    """Let both translators write, and measure what is left of every letter in the one state.
 
     Returns:
-        ``letters``; ``moved`` (T, T): how far the state at each letter (column) moves when a
-        letter (row) is changed; ``share`` (T,): how far the last state moves, as a share of how
-        far the changed letter's own state moves.
+        ``letters``; ``plain`` and ``better``: what either writes; ``weights`` (T, T) of the one
+        that looks back, a row per letter written; ``share`` (T,): change a letter, and this is how
+        far the last state moves, as a share of how far the letter's own state moves (of the half
+        that reads forwards).
 
     Raises:
         ValueError: the word is empty or too long, or holds anything but a to z.
     """
-    letters, d = read_letters(settings["word"])[: settings["read"]], settings["d"]
-    half = _half(settings)
-    with seeded(settings["seed"]):
-        model = EncoderDecoder(d).requires_grad_(False)
-    for bias in (model.encoder.bias_ih_l0, model.encoder.bias_ih_l0_reverse):
-        bias[d // 2 : d] += settings["keep"]  # reset, update, new: the second third
+    letters = read_letters(settings["word"])[: settings["read"]]
+    one_state, looking_back = translators()
     word = tokenize(letters)
     changed = (word + torch.eye(len(letters), dtype=torch.long)) % len(ALPHABET)  # (T, T)
-    states, last = model.encode(torch.cat([word, changed]))  # (1 + T, T, d), (1 + T, d)
-    moved = (states[1:] - states[0])[..., half].norm(dim=-1)  # (T, T)
-    share = (last[1:] - last[0])[:, half].norm(dim=-1) / moved.diagonal()
-    return {"letters": letters, "moved": moved, "share": share}
+    with torch.inference_mode():
+        states, _ = one_state.encode(torch.cat([word, changed]))  # (1 + T, T, d)
+        weights = looking_back.attention_weights(word)[0]  # (T, T)
+    moved = (states[1:] - states[0])[..., : one_state.d // 2].norm(dim=-1)  # (T, T)
+    return {
+        "letters": letters,
+        "plain": translate(one_state, letters),
+        "better": translate(looking_back, letters),
+        "weights": weights,
+        "share": moved[:, -1] / moved.diagonal(),
+    }
 
 
 def recurrent_panels(settings: Settings) -> list[Panel]:
-    """Return what is left of every letter in the last state, and how far every state moves."""
+    """Return what both write, where the one looks, and what is left in the state of the other."""
     state = recurrent_state(settings)
-    letters, moved, half = state["letters"], state["moved"], _half(settings)
-    labels, own = [f"{i}: {letter}" for i, letter in enumerate(letters)], moved.diagonal()
-    width = half.stop - half.start
-    facts = {
-        "numbers in the last state": f"{width}, however long the word",
-        "numbers in all states": f"{len(letters)} · {width} = {len(letters) * width}",
-        "a letter moves its own state by": f"{own.mean().item():.4f} (mean over the letters)",
-    }
+    letters, right = state["letters"], state["letters"][::-1].upper()
+    written = {"right": right, ONE_STATE: state["plain"], LOOKING_BACK: state["better"]}
+    places = [str(place + 1) for place in range(len(letters))]
+    hits = [[float(a == b) for a, b in zip(row, right, strict=True)] for row in written.values()]
+    named = [f"{place} {letter}" for place, letter in zip(places, letters, strict=True)]
+    out = [f"{place} {letter}" for place, letter in zip(places, state["better"], strict=True)]
     return [
-        Note(_note(state)),
-        Bars("left in the last state", labels, state["share"]),
+        Note(_note(state, right)),
         Matrix(
-            "how far every state moves, as a share of the changed letter's own",
-            moved / own[:, None],
-            labels,
-            corner=("letter changed", "state at"),
+            "what they write; dark is right",
+            torch.tensor(hits),
+            list(written),
+            places,
+            corner=("written by", "letter"),
+            texts=list(written.values()),
         ),
-        Facts(facts, "room"),
+        Lines(f"{LOOKING_BACK}: letters written and letters read", state["weights"], out, named),
+        Bars(f"{ONE_STATE}: what is left of each letter", named, state["share"].clamp(max=1)),
     ]
 
 
-def _note(state: dict[str, Any]) -> str:
-    letters, share, own = state["letters"], state["share"], state["moved"].diagonal()
-    if len(letters) == 1:
-        return "One letter: its own state is the last state. Read on."
-    least = int(share.argmin())
-    return (
-        f"The least is left of letter {least}, “{letters[least]}”: change it, and the last state "
-        f"moves by {share[least].item():.2%} of what its own state moves by, "
-        f"{own[least].item():.4f}. A decoder with attention can read that state; one without has "
-        "only the last."
-    )
+def _note(state: dict[str, Any], right: str) -> str:
+    hits = {
+        name: sum(a == b for a, b in zip(state[key], right, strict=True))
+        for name, key in ((ONE_STATE, "plain"), (LOOKING_BACK, "better"))
+    }
+    said = ", ".join(f"{name} {count} of {len(right)}" for name, count in hits.items())
+    return f"“{state['letters']}” is to become “{right}”. Letters right: {said}."
 
 
 def recurrent_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same shares."""
-    d, half, letters = settings["d"], _half(settings), settings["word"].lower()[: settings["read"]]
+    """Return the lines of Python that compute the same."""
+    letters = settings["word"].lower()[: settings["read"]]
     return [
         "import torch",
-        "from chapter3_helpers.recurrent import EncoderDecoder",
+        "from chapter3_helpers.recurrent import translate",
         "from chapter3_helpers.training.toy_language import tokenize",
+        "from chapter3_helpers.training.translators import translators",
         "",
-        f"torch.manual_seed({settings['seed']})",
-        f"model = EncoderDecoder({d}).requires_grad_(False)",
-        "for bias in (model.encoder.bias_ih_l0, model.encoder.bias_ih_l0_reverse):",
-        f"    bias[{d // 2}:{d}] += {settings['keep']}  # of the update gate",
-        f"word, identity = tokenize({letters!r}), torch.eye({len(letters)}, dtype=torch.long)",
-        "states, last = model.encode(torch.cat([word, (word + identity) % 26]))",
-        f"moved = (states[1:] - states[0])[..., {half.start}:{half.stop}].norm(dim=-1)",
-        f"left = (last[1:] - last[0])[:, {half.start}:{half.stop}].norm(dim=-1)",
-        "share = left / moved.diagonal()",
+        "one_state, looking_back = translators()  # trained once",
+        f"letters = {letters!r}",
+        "plain, better = translate(one_state, letters), translate(looking_back, letters)",
+        "word, identity = tokenize(letters), torch.eye(len(letters), dtype=torch.long)",
+        "weights = looking_back.attention_weights(word)[0]",
+        "states, _ = one_state.encode(torch.cat([word, (word + identity) % 26]))",
+        "moved = (states[1:] - states[0])[..., :32].norm(dim=-1)  # what reads forwards",
+        "share = moved[:, -1] / moved.diagonal()",
     ]
 
 
 recurrent_explorer = explorer_function(
-    "one hidden state", CONTROLS, recurrent_panels, recurrent_code
+    "two translators", CONTROLS, recurrent_panels, recurrent_code
 )

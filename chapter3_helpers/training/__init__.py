@@ -1,6 +1,7 @@
 """What is learned in the notebooks, and how.
 
 ``toy_language``       words to be translated backwards, for ``00_why_attention``
+``translators``        two translators of such words, trained once
 ``pronoun_sentences``  an adjective in search of its noun, for ``03_trainable_qkv`` and later
 ``pronouns``           that search, learned by one head
 ``leaky_mask``         next words under a mask that hides too little, for ``04_masking``
@@ -8,6 +9,8 @@
 ``who_whom``           two look-ups for one head or two, for ``06_multihead_wrapper`` and later
 ``last_holder``        who took it last, by every way to place tokens, for ``08_positions``
 ``next_word``          the next word of a text, for ``09_transformer_block``
+``counts``             how well counting predicts it, to compare with
+``docstring_model``    a model that predicts it, trained once
 ``loop``               the training loop, with its progress bar
 ``report``             what was learned, as a table
 """

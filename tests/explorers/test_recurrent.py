@@ -1,78 +1,66 @@
-"""The explorer of one hidden state measures what it says."""
+"""The explorer of two translators measures what it says."""
 
 import pytest
 import torch
 
-from chapter3_helpers.explorers.panels import Note
-from chapter3_helpers.explorers.recurrent import (
-    BACKWARDS,
-    BOTH,
-    CONTROLS,
-    FORWARDS,
-    recurrent_panels,
-    recurrent_state,
-)
-from chapter3_helpers.recurrent import EncoderDecoder
+from chapter3_helpers.explorers.lines import Lines
+from chapter3_helpers.explorers.panels import Bars, Matrix, Note
+from chapter3_helpers.explorers.recurrent import CONTROLS, recurrent_panels, recurrent_state
+from chapter3_helpers.recurrent import accuracy_by_length
 from chapter3_helpers.training.toy_language import tokenize
+from chapter3_helpers.training.translators import translators
 from tests.explorers import find
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
 
 
-def note(settings):
-    return find(Note, recurrent_panels(settings)).text
+def state(**settings):
+    return recurrent_state({**DEFAULTS, **settings})
+
+
+def test_both_are_trained_once_and_are_those_of_the_notebook():
+    one_state, looking_back = translators()
+    assert translators()[0] is one_state
+    short, long = accuracy_by_length(one_state, [4, 10]).tolist()
+    assert short > 0.9
+    assert 0.35 < long < 0.6
+    assert accuracy_by_length(looking_back, [4, 10]).min() > 0.9
 
 
 def test_one_letter_changed_by_hand():
-    """ "internationa" with its letter 5, n?, changed: the states move as the matrix says."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(123)
-        model = EncoderDecoder(64).requires_grad_(False)
-    before, last_before = model.encode(tokenize("internationa"))
-    after, last_after = model.encode(tokenize("interoationa"))  # letter 5: n to o
-    state = recurrent_state(DEFAULTS)
+    """ "internat" with its letter 5, n, changed: the last state moves as the bars say."""
+    one_state, _ = translators()
+    before, after = (one_state.encode(tokenize(word))[0] for word in ("internat", "interoat"))
     moved = (after - before)[0, :, :32].norm(dim=-1)
-    torch.testing.assert_close(state["moved"][5], moved, rtol=1e-4, atol=1e-6)
-    share = (last_after - last_before)[0, :32].norm() / moved[5]
-    torch.testing.assert_close(state["share"][5], share, rtol=1e-4, atol=1e-6)
+    expected = moved[-1] / moved[5]
+    torch.testing.assert_close(state(read=8)["share"][5], expected, rtol=1e-4, atol=1e-6)
 
 
-def test_forwards_loses_the_first_letters_backwards_the_last_and_both_the_middle():
-    shares = {
-        direction: recurrent_state({**DEFAULTS, "direction": direction})["share"]
-        for direction in (FORWARDS, BACKWARDS, BOTH)
-    }
-    assert shares[FORWARDS][-1] == 1.0  # the last letter's own state is the last state
-    assert shares[BACKWARDS][0] == 1.0
-    assert shares[FORWARDS].argmin() <= 1
-    assert shares[BACKWARDS].argmin() >= 10
-    assert 2 <= shares[BOTH].argmin() <= 9
-
-
-def test_no_state_knows_what_has_not_been_read():
-    moved = recurrent_state(DEFAULTS)["moved"]
-    assert (moved.tril(diagonal=-1) == 0).all()
-    assert (recurrent_state({**DEFAULTS, "direction": BACKWARDS})["moved"].triu(1) == 0).all()
-
-
-def test_reading_on_wears_the_first_letter_away():
-    first = [recurrent_state({**DEFAULTS, "read": read})["share"][0] for read in (1, 3, 6, 12, 20)]
+def test_the_longer_the_word_the_less_is_left_of_its_first_letter():
+    first = [state(read=read)["share"][0].item() for read in (1, 3, 6, 12)]
     assert first == sorted(first, reverse=True)
     assert first[0] == 1.0
+    assert first[-1] < 0.2
 
 
-def test_keeping_holds_every_letter_and_hardly_writes_one():
-    state, kept = recurrent_state(DEFAULTS), recurrent_state({**DEFAULTS, "keep": 6.0})
-    assert kept["share"].min() > 0.5 > state["share"].min()
-    assert kept["moved"].diagonal().mean() < 0.05 * state["moved"].diagonal().mean()
-
-
-def test_the_note_names_the_letter_of_which_least_is_left():
-    state = recurrent_state(DEFAULTS)
-    least = int(state["share"].argmin())
-    assert f"letter {least}, “{'internationa'[least]}”" in note(DEFAULTS)
-    assert f"{state['share'][least].item():.2%}" in note(DEFAULTS)
-    assert note({**DEFAULTS, "word": "z", "read": 1}).startswith("One letter")
+def test_the_panels_hold_what_was_written_and_which_of_it_is_right():
+    settings = {**DEFAULTS, "word": "unpredictably", "read": 13}
+    panels, shown = recurrent_panels(settings), recurrent_state(settings)
+    table, right = find(Matrix, panels), "YLBATCIDERPNU"
+    assert table.texts == [right, shown["plain"], shown["better"]]
+    for row, text in enumerate(table.texts):
+        assert table.values[row].tolist() == [
+            float(a == b) for a, b in zip(text, right, strict=True)
+        ]
+    counts = [int(table.values[row].sum()) for row in (1, 2)]
+    text = find(Note, panels).text
+    assert f"one state {counts[0]} of 13, looking back {counts[1]} of 13" in text
+    assert counts[0] < counts[1] < 13
+    lines = find(Lines, panels)
+    assert torch.equal(lines.values, shown["weights"])
+    assert (lines.queries[0][-1], lines.keys[0][-1]) == (shown["better"][0], "u")
+    assert torch.allclose(shown["weights"].sum(dim=1), torch.ones(13))
+    assert find(Bars, panels).values.max() <= 1
 
 
 @pytest.mark.parametrize(
@@ -86,4 +74,4 @@ def test_the_note_names_the_letter_of_which_least_is_left():
 )
 def test_other_words_are_a_sentence(word, message):
     with pytest.raises(ValueError, match=message):
-        recurrent_state({**DEFAULTS, "word": word})
+        state(word=word)
