@@ -90,6 +90,7 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
             texts=[[str(head) for head in row] for row in state["owners"].tolist()],
             corner=("token", "number"),
         ),
+        Facts(facts, "shapes"),
         Matrix(f"weights of head {head}", state["weights"][head], TOKENS, hidden=causal_mask(6)),
         Matrix(
             "the numbers: queries of all tokens",
@@ -99,7 +100,6 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
             signed=True,
             corner=("token", "number"),
         ),
-        Facts(facts, "shapes"),
     ]
 
 

@@ -164,7 +164,6 @@ def positions_panels(settings: Settings) -> list[Panel]:
     hidden = causal_mask(len(tokens)) if settings["causal"] else None
     panels: list[Panel] = [
         Note(_note(state, settings)),
-        Matrix(f"weights, positions: {scheme}", state["weights"], tokens, hidden=hidden),
         Matrix(
             f"what “{tokens[last]}” gives every word, wherever it stands",
             torch.stack([state["before"], state["after"]]),
@@ -172,6 +171,8 @@ def positions_panels(settings: Settings) -> list[Panel]:
             tokens,
             corner=("order", KEY_LABEL),
         ),
+        Facts(_facts(settings), "what is added"),
+        Matrix(f"weights, positions: {scheme}", state["weights"], tokens, hidden=hidden),
         Curves(
             f"score of “{tokens[last]}” asking “{tokens[first]}”",
             "key's position minus query's position",
@@ -180,7 +181,6 @@ def positions_panels(settings: Settings) -> list[Panel]:
             {f"from {start} on": curve for start, curve in state["curves"].items()},
             mark=first - last if last - first <= REACH else None,
         ),
-        Facts(_facts(settings), "what is added"),
     ]
     if scheme == ALIBI:
         panels.insert(
