@@ -1,0 +1,47 @@
+"""The explorer of the mask reads with the reader of notebook 03, or with random matrices."""
+
+import pytest
+import torch
+
+from chapter3_helpers.explorers.masking import (
+    FIRST,
+    LEARNED,
+    RANDOM,
+    SECOND,
+    SENTENCE,
+    masking_explorer,
+    masking_panels,
+    masking_state,
+)
+from chapter3_helpers.training.pronoun_sentences import reason_first
+
+
+def settings(**changed):
+    start = {"text": SENTENCE, "tokens_read": 12, "matrices": LEARNED, "way": FIRST, "seed": 789}
+    return {**start, **changed}
+
+
+def test_the_last_word_finds_its_noun_and_not_before_it_is_read():
+    assert "“sour” looks most at “milk”" in masking_panels(settings())[0].text
+    turned = masking_state(settings(text=reason_first(SENTENCE)))
+    sour = turned["tokens"].index("sour")
+    assert turned["weights"][sour, sour + 1 :].eq(0).all()
+
+
+@pytest.mark.parametrize("way", [FIRST, SECOND])
+@pytest.mark.parametrize("matrices", [LEARNED, RANDOM])
+def test_what_has_been_read_never_changes(matrices, way):
+    whole = masking_state(settings(matrices=matrices, way=way))["weights"]
+    for read in range(1, 13):
+        state = masking_state(settings(matrices=matrices, way=way, tokens_read=read))
+        torch.testing.assert_close(state["weights"], whole[:read, :read])
+
+
+def test_a_seed_is_there_for_random_matrices_alone_and_they_take_any_words():
+    explorer = masking_explorer()
+    assert explorer.places["seed"].layout.display == "none"
+    explorer.controls["text"].value = "She said that the bank was closed"
+    assert "consist of the words" in explorer.view.value
+    explorer.controls["matrices"].value = RANDOM
+    assert explorer.places["seed"].layout.display is None
+    assert "“closed” looks most at" in explorer.view.value
