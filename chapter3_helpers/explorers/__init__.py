@@ -8,7 +8,7 @@ file                what it holds
 ``drawings``        more of it: curves and arrows, as SVG
 ``lines``           weights as lines from queries to keys
 ``number_path``     the arithmetic of one weight
-``style``           colours and CSS; ``writing``: decimals and gaps
+``style``           colours and CSS; ``writing``: decimals and gaps; ``pixels``: small heads
 ``widget``          ``Explorer``: controls on top, where they stay, panels below
 ``inputs``          the sentence, the seed and the picked row that many start from
 ``attention``       ``attention_explorer``: every mechanism of the chapter, side by side;

@@ -101,14 +101,22 @@ class Steps(Control):
         return widgets.SelectionSlider(options=self.offered(settings), **self.words())
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
-        if self.play is None:
-            return widget
-        last = len(widget.options) - 1
-        player = widgets.Play(min=0, max=last, value=widget.index, interval=self.play)
-        widget.observe(
-            lambda change: player.set_trait("max", len(change.new) - 1), names="_options_labels"
-        )
-        return _beside(player, widget, "index")
+        box, player = widgets.HBox([widget], layout=_width()), None
+        if self.play is not None:
+            last = len(widget.options) - 1
+            player = widgets.Play(min=0, max=last, value=widget.index, interval=self.play)
+            box = _beside(player, widget, "index")
+
+        def changed(change: Any) -> None:
+            if player:
+                player.max = len(change.new) - 1
+            if len(change.new) > len(change.old):  # the End key would stop at the old end
+                box.children, everything = (), box.children
+                box.children = everything
+
+        if callable(self.options):
+            widget.observe(changed, names="_options_labels")
+        return box
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +134,9 @@ class Buttons(Steps):
         )
         radio.add_class("c3-buttons")
         return radio
+
+    def place(self, widget: widgets.Widget) -> widgets.Widget:
+        return widget
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL
+from chapter3_helpers.explorers.pixels import weights_image
 from chapter3_helpers.explorers.style import colour_classes
 from chapter3_helpers.explorers.writing import decimals_for, escape, some_of
 from chapter3_helpers.explorers.writing import four_decimals as four_decimals
@@ -144,28 +145,29 @@ class Heads(Panel):
 
     def html(self) -> str:
         values = to_array(self.values).astype(float)
+        if self.control:
+            images = "".join(
+                f'<img alt="" decoding=sync src="{weights_image(matrix, self.hidden)}">'
+                for matrix in values
+            )
+            return f'<div class="c3g">{images}</div>'
         names = self.names or [f"head {head}" for head in range(len(values))]
-        size = max(
-            3 if self.control else 4, min(16, (76 if self.control else 120) // values.shape[-1])
-        )
+        size = max(4, min(16, 120 // values.shape[-1]))
         tables = []
         for head, (name, matrix) in enumerate(zip(names, values, strict=True)):
             rows = "".join(
                 "<tr>" + "".join(f"<td class={colour}>" for colour in row)
                 for row in colour_classes(matrix, self.hidden)
             )
-            if self.control:
-                tables.append(f'<table class="c3h" aria-hidden="true">{rows}</table>')
-                continue
             marked = " picked" if head == self.picked else ""
             tables.append(
                 f'<table class="c3h{marked}" role="img" aria-label="{escape(name)}: largest weight '
                 f'{np.nanmax(matrix):.2f}"><caption>{escape(name)}</caption>{rows}</table>'
             )
-        grid = f'<div class="c3g" style="--cell:{size}px">{"".join(tables)}</div>'
-        if self.control:
-            return f'<div class="c3">{grid}</div>'
-        return f'<section class="c3s"><h4>{escape(self.title)}</h4>{grid}</section>'
+        return (
+            f'<section class="c3s"><h4>{escape(self.title)}</h4>'
+            f'<div class="c3g" style="--cell:{size}px">{"".join(tables)}</div></section>'
+        )
 
 
 @dataclass(frozen=True)

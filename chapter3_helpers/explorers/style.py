@@ -77,6 +77,7 @@ _CONTROLS = """
  background:var(--jp-layout-color0,#fff);border-bottom:1px solid var(--jp-border-color1,#bbb)}
 .c3-controls>.widget-inline-hbox,.c3-controls>.widget-box{margin:0}
 .c3-controls .widget-label{min-width:0;margin-right:6px}
+.c3-controls>.widget-box>.widget-slider{flex:1 1 auto;max-width:none;margin:2px 0}
 .c3-controls .widget-dropdown{flex:0 1 auto}
 .c3-controls .widget-checkbox{padding-right:8px}
 .c3-tools.c3-tools{margin-left:auto;overflow:visible;flex:0 0 auto}
@@ -98,11 +99,11 @@ _CONTROLS = """
 .c3-thumbnails>*{grid-area:1/1;margin:0}
 .c3-thumbnails .c3-buttons.c3-buttons{display:block;max-width:none!important}
 .c3-thumbnails .widget-label{display:none}
-.c3-thumbnails .widget-html-content>.c3{margin:0;display:block}
 .c3-thumbnails :is(.widget-radio-box,.c3g){display:grid!important;gap:6px!important;padding:2px;
  grid-template-columns:repeat(auto-fill,88px)}
-.c3-thumbnails .c3h{margin:22px auto 0!important;height:80px}
-.c3-thumbnails .widget-radio-box label{height:104px;padding:0;text-align:center;
+.c3-thumbnails img{width:76px;height:76px;margin:22px 6px 4px;display:block;image-rendering:pixelated;
+ outline:1px solid var(--jp-border-color1,#bbb)}
+.c3-thumbnails .widget-radio-box label{height:102px;padding:0;text-align:center;
  box-sizing:border-box}
 .c3-thumbnails label:has(input:checked){background:none;color:inherit;
  box-shadow:0 0 0 2px #d9622b;border-color:#d9622b}

@@ -1,14 +1,21 @@
 """Panels draw what they are given, also where it is at the edge."""
 
 import ast
+import base64
+import io
 import re
 import subprocess
 import sys
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
+from chapter3_helpers._figures.colours import WEIGHT_COLOURS, shade
 from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.panels import Bars, Matrix
+from chapter3_helpers.explorers.lines import Lines
+from chapter3_helpers.explorers.number_path import NumberPath
+from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix, Note, render
 
 NAN = float("nan")
 
@@ -46,3 +53,67 @@ def test_a_bar_of_infinity_is_long_and_what_is_no_number_is_hidden():
     shown = Bars("t", ["a", "b", "c"], [float("inf"), -float("inf"), NAN]).html()
     cells = re.findall(r'class="n">(\w+)</td><td class="b"><div style="width:([\d.]+)%', shown)
     assert cells == [("inf", "100.0"), ("hidden", "0.0"), ("hidden", "0.0")]
+
+
+def test_small_heads_are_pictures_of_one_pixel_per_cell():
+    values = np.array([[[1.0, 0.0], [0.25, NAN]]])
+    shown = Heads("t", values, control="head").html()
+    address = re.search(r'src="data:image/png;base64,([^"]+)"', shown)[1]
+    pixels = plt.imread(io.BytesIO(base64.b64decode(address)))
+    bytes_of = (pixels[..., :3] * 255).round().astype(np.uint8)
+    colours = [["#" + cell.tobytes().hex() for cell in row] for row in bytes_of]
+    assert colours[0] == [WEIGHT_COLOURS[-1], WEIGHT_COLOURS[0]]
+    assert colours[1] == [shade(64 / 255, WEIGHT_COLOURS), "#b0b0b0"]
+
+
+@pytest.mark.parametrize("picked", [None, 3, 10, 19])
+def test_of_many_columns_some_are_drawn_the_picked_one_among_them(picked):
+    names = [f"t{n}" for n in range(20)]
+    values = np.arange(400.0).reshape(20, 20) / 400
+    shown = Matrix("t", values, names, picked=picked, picked_column=picked).html()
+    columns = re.findall(r'scope="col".*?<span>(\w+)<', shown)
+    rows = re.findall(r'scope="row" tabindex=0>(\w+)<', shown)
+    assert columns == rows
+    assert len(columns) <= 16
+    assert {"t0", "t19"} <= set(columns)
+    assert shown.count("…") >= 1
+    if picked is not None:
+        assert f"t{picked}" in columns
+        assert f' at">{values[picked, picked]:.2f}' in shown
+
+
+def test_two_decimals_unless_more_are_needed():
+    assert ">0.17<" in Matrix("t", [[0.1652, 0.8348]], ["a"], ["a", "b"]).html()
+    assert ">0.1652<" in Matrix("t", [[0.1652, 0.1678]], ["a"], ["a", "b"]).html()
+    assert ">0.17<" in Matrix("t", [[0.1652, 0.1678]], ["a"], ["a", "b"]).presented().html()
+
+
+def test_lines_are_as_thick_as_the_weights_and_say_the_largest():
+    weights = [[1.0, 0.0, NAN], [0.3, 0.7, 0.0]]
+    shown = Lines("t", weights, ["<a>", "b"], ["x", "y", "z"], picked=1).html()
+    drawn = re.findall(r'<path class="(?:pale )?(q\d k\d)" .*?stroke-width="(.*?)"', shown)
+    assert drawn == [("q0 k0", "13"), ("q1 k0", "3.9"), ("q1 k1", "9.1")]
+    assert shown.count('class="pale') == 1
+    assert 'aria-label="b attends most to y: 0.70"' in shown
+    assert 'aria-label="x is attended to most by &lt;a&gt;: 1.00"' in shown
+    assert 'aria-label="z is attended to most by b: 0.00"' in shown
+
+
+def test_the_path_of_one_number_takes_off_the_largest_score_where_powers_grow_too_large():
+    queries, keys, values = np.array([[30.0]] * 2), np.array([[1.0], [0.9]]), np.eye(2)
+    path = NumberPath("ab", 0, 1, queries, keys, values)
+    assert path.numbers["weight"] == pytest.approx(1 / (1 + np.exp(3)))
+    assert ("minus the row’s largest", "27.00 − 30.00", "−3.00") in path.steps()
+    small = NumberPath("ab", 0, 1, queries / 30, keys, values)
+    assert [what for what, *_ in small.steps()][2] == "e to the power"
+    assert small.numbers["power"] == pytest.approx(np.exp(0.9))
+
+
+def test_presenting_keeps_what_is_said_and_one_picture():
+    first = Matrix("first", [[0.1652, 0.1678]], "a", "ab")
+    panels = [Note("said"), Facts({"a": 1}), first, Bars("second", "a", [1])]
+    shown = render(panels, present=True)
+    assert "said" in shown
+    assert ">0.17<" in shown
+    assert "second" not in shown
+    assert "second" in render(panels)
