@@ -101,8 +101,8 @@ _CONTROLS = """
 .c3-thumbnails .widget-label{display:none}
 .c3-thumbnails :is(.widget-radio-box,.c3g){display:grid!important;gap:6px!important;padding:2px;
  grid-template-columns:repeat(auto-fill,88px)}
-.c3-thumbnails img{width:76px;height:76px;margin:22px 6px 4px;display:block;image-rendering:pixelated;
- outline:1px solid var(--jp-border-color1,#bbb)}
+.c3-thumbnails img{width:76px;height:76px;margin:22px 6px 4px;display:block;
+ image-rendering:pixelated;outline:1px solid var(--jp-border-color1,#bbb)}
 .c3-thumbnails .widget-radio-box label{height:102px;padding:0;text-align:center;
  box-sizing:border-box}
 .c3-thumbnails label:has(input:checked){background:none;color:inherit;

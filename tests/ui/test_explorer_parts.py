@@ -1,0 +1,118 @@
+"""What explorers share, on the page: buttons, pointing, lines, a player, the back row."""
+
+import pytest
+from playwright.sync_api import expect
+
+from chapter3_helpers.explorers.attention import attention_explorer
+from tests.ui.driver import PageExplorer
+from tests.ui.lab import errors, open_notebook, run_all, write_notebook
+
+BIG = """
+from chapter3_helpers.explorers import attention_explorer
+attention_explorer(made="at random", d_out=4)
+"""
+PLAYED = """
+from chapter3_helpers.explorers.controls import Slider
+from chapter3_helpers.explorers.panels import Note
+from chapter3_helpers.explorers.widget import Explorer
+
+Explorer(
+    "played",
+    [Slider("a", "a", 0, "This one is played", low=0, high=5, play=100)],
+    lambda settings: [Note(f"step {settings['a']}")],
+    lambda settings: [f"a = {settings['a']}"],
+)
+"""
+
+
+@pytest.fixture(scope="module")
+def page(browser, server, folder):
+    write_notebook(folder / "parts.ipynb", BIG, PLAYED, "print('below\\n' * 60)")
+    page = open_notebook(browser, server, "parts.ipynb")
+    page.set_viewport_size({"width": 1440, "height": 780})
+    run_all(page)
+    yield page
+    assert errors(page) == []
+    page.close()
+
+
+@pytest.fixture
+def big(page):
+    """The big explorer, at its start."""
+    explorer = PageExplorer(
+        page,
+        page.locator(".c3-explorer").first,
+        attention_explorer(made="at random", d_out=4),
+    )
+    explorer.reset()
+    return explorer
+
+
+def test_tokens_and_heads_are_chosen_by_name_and_say_which_is_chosen(big):
+    big.root.get_by_role("radio", name="2 cats").first.press("Space")
+    big.settle("cats should ask", lambda settings: settings["row"] == 2)
+    expect(big.root.get_by_role("radio", name="2 cats").first).to_be_checked()
+    big.root.get_by_role("radio", name="head 3").click()
+    big.settle("head 3 should be in large", lambda settings: settings["head"] == 3)
+    assert big.root.locator(".c3-thumbnails img").count() == 4
+
+
+def test_pointing_picks_out_a_row_and_a_column_and_a_token_only_its_lines(big, page):
+    table = big.root.locator("table.c3q")
+    table.locator("tr").nth(4).locator("td").nth(1).hover()
+    shadows = table.evaluate(
+        """table => Array.from(table.rows, row => Array.from(row.cells, cell =>
+            ['--row', '--column'].map(n => !!getComputedStyle(cell).getPropertyValue(n))))"""
+    )
+    assert all(shadows[i][j] == [i == 4, j == 2] for i in range(8) for j in range(8))
+    table.locator("th[scope=col]").nth(3).focus()
+    big.root.locator(".c3lines text.q5").hover()
+    paths = big.root.locator(".c3lines path")
+    shown = paths.evaluate_all(
+        "all => all.map(p => [p.classList.contains('q5'), getComputedStyle(p).opacity > 0.5])"
+    )
+    assert len(shown) > 10
+    assert all(own == dark for own, dark in shown)
+    page.mouse.move(0, 0)
+
+
+def test_controls_stay_in_sight_while_panels_scroll_under_them(big, page):
+    controls, scroller = big.root.locator(".c3-controls"), page.locator(".jp-WindowedPanel-outer")
+    big.root.evaluate("root => root.scrollIntoView({block: 'start'})")
+    scroller.evaluate("panel => panel.scrollBy(0, 200)")
+    page.wait_for_timeout(200)
+    top = scroller.bounding_box()["y"]
+    assert big.root.bounding_box()["y"] < top - 100
+    assert controls.bounding_box()["y"] == pytest.approx(top, abs=2)
+    big.root.evaluate("root => root.scrollIntoView({block: 'start'})")
+
+
+def test_end_reaches_the_end_of_options_that_grew(big):
+    for name, wanted in (("d_out", 24), ("num_heads", 24)):
+        big.root.locator(f".c3-control-{name} .noUi-handle").press("End")
+        big.settle(f"{name} should be at its end", lambda s, n=name, w=wanted: s[n] == w)
+
+
+def test_a_text_that_cannot_be_read_leaves_the_last_picture_dimmed(big):
+    big.root.locator(".c3-control-text input").fill("")
+    expect(big.root.get_by_role("alert")).to_have_text("Type at least one word.")
+    assert big.root.locator(".c3-stale table.c3m").count() == 1
+    big.reset()
+    assert big.root.locator(".c3-stale").count() == 0
+
+
+def test_the_back_row_sees_one_picture_in_large_letters(big):
+    big.press("Present")
+    cell = big.root.locator(".c3-view table.c3m td").first
+    expect(cell).to_have_css("font-size", "20px")
+    assert big.root.locator(".c3-view .c3lines").count() == 0
+    expect(big.root.locator(".c3-control-seed")).to_be_hidden()
+    expect(big.root.locator(".c3-control-row")).to_be_visible()
+    big.press("Present")
+    expect(big.root.locator(".c3-view .c3lines")).to_be_visible()
+
+
+def test_a_player_walks_to_the_end(page):
+    root = page.locator(".c3-explorer").nth(1)
+    root.locator(".c3-control-a .jupyter-button").first.click()
+    expect(root.locator(".c3-view")).to_contain_text("step 5")
