@@ -97,7 +97,7 @@ def recurrent_panels(settings: Settings) -> list[Panel]:
             corner=("written by", "letter"),
             texts=list(written.values()),
         ),
-        Lines(f"{LOOKING_BACK}: letters written and letters read", state["weights"], out, named),
+        Lines(LOOKING_BACK, state["weights"], out, named),
         Bars(f"{ONE_STATE}: what is left of each letter", named, state["share"].clamp(max=1)),
     ]
 

@@ -110,7 +110,7 @@ def transformer_block_panels(settings: Settings) -> list[Panel]:
             {
                 "words that the model knows": len(text.vocabulary) - 1,
                 "it reads the last": CONTEXT_LENGTH,
-                "likely words, e to the entropy": f"{_spread(state['chances']):.1f}",
+                "as hard as choosing among": f"{_spread(state['chances']):.1f} words",
             },
             "numbers",
         ),

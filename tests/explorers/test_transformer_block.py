@@ -80,7 +80,7 @@ def test_panels_show_the_picked_head_and_what_may_come_next():
     bars = find(Bars, panels)
     assert len(bars.labels) == LIKELIEST
     assert bars.values.tolist() == sorted(shown["chances"].tolist(), reverse=True)[:LIKELIEST]
-    spread = float(find(Facts, panels).values["likely words, e to the entropy"])
+    spread = float(find(Facts, panels).values["as hard as choosing among"].removesuffix(" words"))
     assert 1 < spread < 499
     written = f"return the zyxx {' '.join(shown['appended'])}"
     assert panels[0].text.startswith(f"“{written}” … next, most likely: “{bars.labels[0]}”")
