@@ -165,7 +165,8 @@ def attention_panels(settings: Settings) -> list[Panel]:
     if state.weights is not state.undropped:
         matrix = replace(matrix, dropped=dropped_cells(state)[head])
     if settings["show"] == COMPUTATION:
-        return [*panels, Flow(attention_flow(state, head, row))]
+        flow = attention_flow(state, head, row)
+        return [*panels, Flow(flow, large=lambda: attention_flow(state, head, row, alone=True))]
     if settings["show"] == NUMBER:
         path = number_path(settings, state, head, row, column)
         return [*panels, path, replace(matrix, picked_column=column)]

@@ -1,7 +1,7 @@
 """Panels drawn as SVG: diagrams, and curves over a common x."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,10 @@ class Flow(Panel):
     """A diagram: blocks, the arrows between them, and a number under the mouse in every cell."""
 
     diagram: Diagram
+    large: Callable[[], Diagram] | None = None  # what stands for it in the back row's view
+
+    def presented(self) -> "Flow":
+        return Flow(self.large()) if self.large else self
 
     def html(self) -> str:
         return f'<div class="c3w">{self.diagram.svg()}</div>'

@@ -131,19 +131,20 @@ def attention_state(settings: Settings) -> State:
     return State(tokens, x, projected, scores, undropped, weights, mixed, context, hidden, module)
 
 
-def attention_flow(state: State, head: int, row: int) -> Diagram:
-    """Draw how the context vectors come about: one head step by step, several side by side."""
+def attention_flow(state: State, head: int, row: int, alone: bool = False) -> Diagram:
+    """Draw how the context vectors come about: one head step by step, several side by side; or one
+    of several alone."""
     parts = dict(zip(("queries", "keys", "values"), state.projected, strict=False))
     parts |= {"weights": state.undropped, "context": state.mixed}
     if state.weights is not state.undropped:
         parts["dropped"] = state.weights
-    if hasattr(state.module, "out_proj"):
+    if hasattr(state.module, "out_proj") and not alone:
         parts["output"] = state.context
-    elif len(state.weights) == 1:
+    elif alone or len(state.weights) == 1:
         parts |= {"scores": state.scores}
         if state.projected:
             parts["scaled"] = state.scores / state.mixed.shape[-1] ** 0.5
-        parts = {name: part[0] for name, part in parts.items()}
+        parts = {name: part[head] for name, part in parts.items()}
     return attention_diagram(
         x=state.x, hidden=state.hidden, tokens=state.tokens, query=row, head=head, **parts
     )

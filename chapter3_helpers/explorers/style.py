@@ -71,12 +71,12 @@ def _linked_rules() -> str:
 _CONTROLS = """
 .jp-OutputArea:has(.c3-explorer),.jp-OutputArea-child:has(.c3-explorer),
 .jp-OutputArea-output:has(.c3-explorer),.jp-Cell-outputWrapper:has(.c3-explorer),
-.jp-Cell:has(.c3-explorer),.c3-explorer.c3-explorer,.c3-controls.c3-controls{overflow:visible}
+.jp-Cell:has(.c3-explorer),.c3-explorer.c3-explorer,.c3-controls.c3-controls{overflow:visible;min-width:0;max-width:100%}
 .c3-controls.c3-controls{position:sticky;top:0;z-index:5;display:flex;flex-flow:row wrap;
  align-items:center;gap:2px 14px;padding:4px 0 6px;width:100%;
  background:var(--jp-layout-color0,#fff);border-bottom:1px solid var(--jp-border-color1,#bbb)}
 .c3-controls>.widget-inline-hbox,.c3-controls>.widget-box{margin:0}
-.c3-controls .widget-label{min-width:0;margin-right:6px}
+.c3-controls .widget-label{flex:0 0 auto;min-width:0;margin-right:6px}
 .c3-controls>.widget-box>.widget-slider{flex:1 1 auto;max-width:none;margin:2px 0}
 .c3-controls .widget-dropdown{flex:0 1 auto}
 .c3-controls .widget-checkbox{padding-right:8px}
@@ -100,10 +100,12 @@ _CONTROLS = """
 .c3-thumbnails .c3-buttons.c3-buttons{display:block;max-width:none!important}
 .c3-thumbnails .widget-label{display:none}
 .c3-thumbnails :is(.widget-radio-box,.c3g){display:grid!important;gap:6px!important;padding:2px;
- grid-template-columns:repeat(auto-fill,88px)}
-.c3-thumbnails img{width:76px;height:76px;margin:22px 6px 4px;display:block;
+ grid-template-columns:repeat(auto-fill,calc(var(--thumb,76px) + 12px))}
+.c3-thumbnails img{width:var(--thumb,76px);height:var(--thumb,76px);
+ margin:calc(var(--thumb,76px)*.29) 6px 4px;display:block;
  image-rendering:pixelated;outline:1px solid var(--jp-border-color1,#bbb)}
-.c3-thumbnails .widget-radio-box label{height:102px;padding:0;text-align:center;
+.c3-thumbnails .widget-radio-box label{height:calc(var(--thumb,76px)*1.29 + 4px);
+ padding:0;text-align:center;
  box-sizing:border-box}
 .c3-thumbnails label:has(input:checked){background:none;color:inherit;
  box-shadow:0 0 0 2px #d9622b;border-color:#d9622b}
@@ -118,11 +120,12 @@ _PRESENT = """
 .c3-present .c3 .c3b .b{width:420px}.c3-present .c3 .c3b .b div{height:24px}
 .c3-present .c3>:not(p){flex:1 1 100%}
 .c3-present .c3>:not(p) table{margin:auto}
-.c3-present .c3 svg{width:100%;height:auto;max-height:max(300px,calc(100vh - 330px))}
+.c3-present .c3 svg{display:block;width:min(100%,1040px);height:auto;margin:auto}
 .c3-present .c3-controls :is(label,.widget-label,.widget-readout,button,input,select){
  font-size:20px;line-height:1.4;height:auto}
 .c3-present .c3-controls .widget-readout{min-width:3em}
-.c3-present .c3-thumbnails label{font-size:16px}
+.c3-present .c3-thumbnails{--thumb:110px}
+.c3-present .c3-thumbnails .widget-radio-box label{font-size:19px;line-height:28px}
 """
 _PANELS = f"""
 .c3{{margin-top:8px;display:flex;flex-wrap:wrap;gap:12px 32px;align-items:flex-start;

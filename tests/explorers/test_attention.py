@@ -158,6 +158,16 @@ def test_the_path_of_one_number_ends_at_the_weight_and_its_part_of_the_context(m
     np.testing.assert_allclose(total, state.mixed[head, 5], rtol=1e-4, atol=1e-5)
 
 
+def test_presented_is_the_picked_head_alone():
+    subject = attention_explorer(show=COMPUTATION, made=AT_RANDOM, d_out=6, num_heads=3, head=2)
+    state = attention_state(subject.settings)
+    (flow,) = (p for p in attention_panels(subject.settings) if isinstance(p, Flow))
+    diagram = flow.presented().diagram
+    close(diagram["weights"], state.weights[2])
+    close(diagram["scaled"], state.scores[2] / 2**0.5)
+    close(diagram["context"], state.mixed[2])
+
+
 def test_a_dropped_weight_carries_a_cross_and_a_kept_one_its_number():
     subject = attention_explorer(mechanism=CAUSAL, dropout=0.5)
     state = attention_state(subject.settings)
