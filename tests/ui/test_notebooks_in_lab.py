@@ -157,6 +157,7 @@ def drive(explorer: PageExplorer) -> None:
     explorer.settle_code()
     for control in explorer.model.spec:
         if isinstance(control, Words):
+            explorer.enable(control)
             check_typed_text(explorer, control)
     explorer.reset()
     explorer.settle_code()
