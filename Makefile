@@ -12,6 +12,7 @@ BIN := $(VENV)/bin
 endif
 CONSTRAINTS := constraints.txt
 INSTALLED := $(VENV)/.installed
+BOOK_INSTALLED := $(VENV)/.book-installed
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
 # Jupyter, IPython and matplotlib keep their files in here, so that nothing outside is touched.
@@ -41,7 +42,7 @@ TOLERANT := -p tests.regression.tolerance
 # A worker for each core, to which files go whole; beyond four the longest file takes longest.
 SIDE_BY_SIDE := -n logical --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup lab test test-python test-notebooks test-ui check-torch bench bench-ui regen lint format clean
+.PHONY: help setup lab test test-python test-notebooks test-ui check-torch book bench bench-ui regen lint format clean
 
 help:  ## list the targets (this one is the default)
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
@@ -86,6 +87,13 @@ check-torch: $(if $(TORCH),$(STATE)/torch-$(TORCH).txt)  ## run notebooks and un
 	PATH="$(CURDIR)/.venv-torch-$(TORCH)/$(notdir $(BIN)):$$PATH" python -m pytest $(SIDE_BY_SIDE) -p tests.regression.differences $(NBVAL) \
 		--ignore=tests/ui --deselect=tests/test_setup.py::test_what_is_installed_is_what_is_pinned $(NOTEBOOKS) chapter3_helpers tests
 
+$(BOOK_INSTALLED): docs/constraints.txt $(INSTALLED)
+	$(BIN)/python -m pip install --disable-pip-version-check --constraint $(CONSTRAINTS) --constraint $< --editable '.[book]'
+	@touch $@
+
+book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, from what the notebooks hold
+	python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
+
 bench: setup  ## measure every implementation of attention: table, JSON and plot in benchmarks/
 	python -m chapter3_helpers.benchmarks $(BENCH_ARGS)
 
@@ -106,5 +114,5 @@ format: setup  ## put code and notebooks into shape
 	ruff format .
 
 clean:  ## remove the environment and everything else that can be made again
-	rm -rf $(VENV) .venv-torch-* .jupyter .pytest_cache .ruff_cache .hypothesis *.egg-info ui-screenshots
+	rm -rf $(VENV) .venv-torch-* docs/_build docs/notebooks .jupyter .pytest_cache .ruff_cache .hypothesis *.egg-info ui-screenshots
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -25,9 +25,11 @@ CONDA_NAMES = {
 }
 
 
-def requirements() -> dict[str, Requirement]:
-    """Return what pyproject.toml asks for, by name."""
-    lines = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]]
+def requirements(*extras: str) -> dict[str, Requirement]:
+    """Return what pyproject.toml asks for, by name, with the packages of some extras."""
+    lines = list(PROJECT["dependencies"])
+    for extra in extras or ("test",):
+        lines += PROJECT["optional-dependencies"][extra]
     return {requirement.name: requirement for requirement in map(Requirement, lines)}
 
 
@@ -36,8 +38,8 @@ def conda_specs() -> list[str]:
     return environment["dependencies"]
 
 
-def pins() -> list[Requirement]:
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
+def pins(file: str = "constraints.txt") -> list[Requirement]:
+    lines = (ROOT / file).read_text("utf-8").splitlines()
     return [Requirement(line) for line in lines if line.strip() and not line.startswith("#")]
 
 
@@ -61,14 +63,16 @@ def test_conda_can_read_every_spec(spec):
 
 
 def test_every_direct_package_is_pinned_inside_its_range():
-    pinned = {pin.name.lower().replace("_", "-"): pin for pin in pins()}
-    for name, requirement in requirements().items():
+    both = [*pins(), *pins("docs/constraints.txt")]
+    pinned = {pin.name.lower().replace("_", "-"): pin for pin in both}
+    assert len(pinned) == len(both)
+    for name, requirement in requirements("test", "book").items():
         version = next(iter(pinned[name].specifier)).version
         assert requirement.specifier.contains(version), name
 
 
 def test_pins_are_exact_and_fit_any_build():
-    for pin in pins():
+    for pin in [*pins(), *pins("docs/constraints.txt")]:
         (specifier,) = pin.specifier
         assert specifier.operator == "=="
         assert "+" not in specifier.version, "a local version such as +cpu fits nobody else"

@@ -100,7 +100,8 @@ def parallelize(module: Attention, mesh: Any) -> Attention:
 
     Returns:
         The module. It still maps x (..., T, d_in) to (..., T, d_out), but ``attention_weights``
-        returns those of its own heads, as a new cache holds theirs; parameters are ``DTensor``s.
+        returns those of its own heads, as a new cache holds theirs; parameters are
+        of type ``DTensor``.
 
     Raises:
         TypeError: ``module`` is of another kind, or one of its projections is not an ``nn.Linear``.

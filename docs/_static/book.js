@@ -1,0 +1,128 @@
+// Recorded explorers, and sections that open when something leads to them.
+
+async function c3Record(name, packed) {
+  const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const recording = await new Response(stream).json();
+  for (const root of document.querySelectorAll(`#${name}`)) c3Explorer(root, recording);
+}
+
+function c3Explorer(root, { controls, tokens, rows, states, tree }) {
+  const [bar, under, view] = [".c3-controls", ".c3-under", ".c3-view"].map((c) => root.querySelector(c));
+  const code = Object.assign(document.createElement("pre"), { hidden: true });
+  const chosen = Object.fromEntries(controls.map((control) => [control.name, control.start]));
+
+  // Walk down the choices; one that is not on offer any more gives way to the one before it.
+  function draw() {
+    let node = tree;
+    for (const control of controls) {
+      const [labels, next] = node;
+      let index = 0;
+      if (labels) {
+        index = labels.indexOf(chosen[control.name]);
+        if (index < 0) index = Math.min(control.index ?? 0, labels.length - 1);
+        chosen[control.name] = labels[index];
+        control.index = index;
+      }
+      control.show(labels, index);
+      node = next[index];
+    }
+    const [above, panels, lines] = states[node].flatMap((row) => rows[row]).map((id) => tokens[id]).join("").split("\0");
+    const focused = document.activeElement?.name;
+    under.querySelectorAll(".c3-pictures").forEach((place) => (place.innerHTML = above));
+    view.innerHTML = panels;
+    code.innerHTML = `<code>${lines}</code>`;
+    root.dataset.chosen = JSON.stringify(chosen);
+    if (focused) root.querySelector(`input[name="${focused}"]:checked`)?.focus();
+  }
+
+  for (const control of controls) {
+    const place = document.createElement("div");
+    place.className = `c3-control-${control.name}`;
+    place.title = control.tooltip;
+    const choose = (label) => { chosen[control.name] = label; draw(); };
+    if (control.kind === "slider") {
+      place.innerHTML = `<label>${control.label} <input type="range" min="0"> <output></output></label>`;
+      const [input, output] = place.querySelectorAll("input, output");
+      control.show = (labels, index) => {
+        place.hidden = !labels;
+        if (!labels) return;
+        [input.max, input.value, output.textContent] = [labels.length - 1, index, labels[index]];
+        input.setAttribute("aria-valuetext", labels[index]);
+        input.oninput = () => choose(labels[input.value]);
+      };
+    } else if (control.kind === "switch") {
+      place.innerHTML = `<label><input type="checkbox"> ${control.label}</label>`;
+      const input = place.querySelector("input");
+      input.onchange = () => choose(input.checked ? "on" : "off");
+      control.show = (labels, index) => { place.hidden = !labels; input.checked = !!labels && labels[index] === "on"; };
+    } else if (control.kind === "list") {
+      place.innerHTML = `<label>${control.label} <select></select></label>`;
+      const list = place.querySelector("select");
+      list.onchange = () => choose(list.value);
+      control.show = (labels, index) => {
+        place.hidden = !labels;
+        if (labels) list.replaceChildren(...labels.map((label, i) => new Option(label, label, false, i === index)));
+      };
+    } else { // buttons, which may lie on pictures
+      const pictures = control.kind === "thumbnails";
+      place.classList.add(pictures ? "c3-thumbnails" : "c3-buttons");
+      place.innerHTML =
+        (pictures ? '<div class="c3-pictures widget-html-content"></div><div class="c3-buttons">' : "") +
+        `<span class="widget-label">${control.label}</span><div class="widget-radio-box" role="radiogroup"></div>`;
+      const box = place.querySelector(".widget-radio-box");
+      box.setAttribute("aria-label", control.label);
+      control.show = (labels, index) => {
+        place.hidden = !labels;
+        if (!labels) return;
+        if (box.children.length !== labels.length || [...box.children].some((l, i) => l.textContent !== labels[i])) {
+          box.replaceChildren(...labels.map((label) => {
+            const button = document.createElement("label"), input = document.createElement("input");
+            [input.type, input.name] = ["radio", `${root.id}-${control.name}`];
+            input.onchange = () => choose(label);
+            button.append(input, label);
+            return button;
+          }));
+        }
+        box.children[index].querySelector("input").checked = true;
+      };
+    }
+    (control.kind === "thumbnails" ? under : bar).append(place);
+  }
+  const tools = document.createElement("div");
+  tools.className = "c3-tools";
+  tools.innerHTML = '<button type="button" title="Back to the start">Reset</button> ' +
+    '<button type="button" aria-pressed="false" title="The lines that give these numbers">Python</button>';
+  const [reset, python] = tools.children;
+  reset.onclick = () => { for (const control of controls) chosen[control.name] = control.start; draw(); };
+  python.onclick = () => { code.hidden = !code.hidden; python.setAttribute("aria-pressed", String(!code.hidden)); };
+  bar.append(tools);
+  bar.after(code);
+  const note = document.createElement("p");
+  note.className = "c3-recorded";
+  note.textContent = "Recorded from the real code; run the notebook in JupyterLab to move every control, a sentence of your own included.";
+  root.append(note);
+  draw();
+}
+
+function openFold() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  const target = id && document.getElementById(id);
+  if (!target) return;
+  for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  target.querySelector(":scope > details.folded")?.setAttribute("open", "");
+  target.scrollIntoView();
+}
+
+addEventListener("hashchange", openFold);
+addEventListener("DOMContentLoaded", () => {
+  openFold();
+  // Sphinx marks what was searched for, but not in this theme, which can search on every page.
+  if (document.getElementById("search-results")) return;
+  SphinxHighlight.highlightSearchWords();
+  setTimeout(() => {
+    for (const word of document.querySelectorAll("details:not([open]) .highlighted")) word.closest("details").open = true;
+    document.querySelector("article .highlighted")?.scrollIntoView({ block: "center" });
+  }, 100);
+});
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => (fold.open = true)));

@@ -1,0 +1,102 @@
+"""Make the book's pages from the stored notebooks, before Sphinx reads them.
+
+A page shows what its notebook shows. Three things differ: an explorer becomes its recording, a
+folded section is marked for ``folds``, and links to headings get the form that the book has.
+"""
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import recordings
+from folds import MARK
+from sphinx.application import Sphinx
+from sphinx.util import logging
+from sphinx.util.display import status_iterator
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+TABLE_HEADING = "## The map of the series"
+log = logging.getLogger(__name__)
+
+
+def slug(heading: str) -> str:
+    """Return the anchor that the book gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.replace("-", " ").lower()).strip().replace(" ", "-")
+
+
+def with_links(source: str) -> str:
+    """Point links to headings, ``03_x.ipynb#How-so?`` or ``#How-so?``, at the book's anchors."""
+    return re.sub(
+        r"\]\(((?:\w+\.ipynb)?)#([^)\s]+)\)",
+        lambda link: f"]({link[1]}#{slug(link[2])})",
+        source,
+    )
+
+
+def without_navigation(source: str) -> str:
+    """Leave out the line that leads to the notebooks beside; the book has its own."""
+    lines = source.splitlines()
+    return "\n".join(line for line in lines if not ("[map](" in line and " · " in line))
+
+
+def explorer_call(cell: nbformat.NotebookNode) -> tuple[str, dict[str, Any]] | None:
+    """Return the name and the settings of the explorer that a cell shows, if it shows one."""
+    texts = [output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])]
+    if not any(text.startswith("Explorer: ") for text in texts):
+        return None
+    call = ast.parse(cell.source).body[-1].value
+    settings = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+    return ast.unparse(call.func), settings
+
+
+def page(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
+    """Turn a notebook into a page; what its explorers record is written into a folder."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = without_navigation(with_links(cell.source))
+            if cell.metadata.get("jp-MarkdownHeadingCollapsed"):
+                heading, _, rest = cell.source.partition("\n")
+                cell.source = f"{heading}\n\n{MARK}\n{rest}"
+            continue
+        if cell.metadata.get("jupyter", {}).get("source_hidden"):
+            cell.metadata.tags = [*cell.metadata.get("tags", []), "hide-input"]
+        if shown := explorer_call(cell):
+            html = recordings.write(*shown, folder)
+            cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": html})]
+        for output in cell.outputs:
+            alt = output.get("metadata", {}).get("image/png", {}).get("alt")
+            if alt:
+                cell.metadata["mystnb"] = {"image": {"alt": " ".join(alt.split())}}
+    return notebook
+
+
+def series_table() -> str:
+    """Return the table of questions and reading times, as the first notebook has it."""
+    first = nbformat.read(min(NOTEBOOKS.glob("*.ipynb")), as_version=4)
+    (source,) = (cell.source for cell in first.cells if cell.source.startswith(TABLE_HEADING))
+    table = "\n".join(line for line in source.splitlines() if line.startswith("|"))
+    return re.sub(r"\]\((\w+\.ipynb)\)", r"](notebooks/\1)", table)
+
+
+def write_pages(app: Sphinx) -> None:
+    """Write a page for every notebook, its recordings, and the table of all."""
+    folder = Path(app.srcdir) / "notebooks"
+    recorded = Path(app.srcdir) / "_build" / "recordings"
+    for place in (folder, recorded / "recordings"):
+        place.mkdir(parents=True, exist_ok=True)
+    recordings.write_style(recorded)
+    paths = sorted(NOTEBOOKS.glob("*.ipynb"))
+    for path in status_iterator(paths, "recording explorers... ", length=len(paths)):
+        notebook = page(nbformat.read(path, as_version=4), recorded / "recordings")
+        text = nbformat.writes(notebook)
+        target = folder / path.name
+        if not target.exists() or target.read_text("utf-8") != text:
+            target.write_text(text, "utf-8")
+    (folder / "table.txt").write_text(series_table(), "utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("builder-inited", write_pages)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

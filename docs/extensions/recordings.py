@@ -1,0 +1,196 @@
+"""Record what explorers show, so that their controls move on a page without Python behind it.
+
+A recording holds every state of an explorer's main controls, computed by the explorer itself. Its
+states are nearly alike, so each is cut into rows and these into tags and texts; of all of them
+every one is stored once, and the whole is compressed.
+"""
+
+import base64
+import hashlib
+import html
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+from chapter3_helpers import explorers
+from chapter3_helpers.explorers.controls import (
+    Buttons,
+    Control,
+    Pick,
+    Seed,
+    Slider,
+    Steps,
+    Switch,
+    Thumbnails,
+    Words,
+)
+from chapter3_helpers.explorers.style import STYLE
+from chapter3_helpers.explorers.widget import Explorer
+
+MOST_STATES = (640, 320, 160, 80)  # as many as fit into the largest size
+MOST_STEPS = 11
+SEEDS = (1, 2, 3, 42)
+LARGEST = 400_000  # bytes
+# What to record where the first controls of an explorer are not the ones that matter.
+RECORDED: dict[str, tuple[str, ...]] = {}
+
+Choice = tuple[str, Any]  # what is read on the page, and the value
+
+
+def thinned(values: list[Any], keep: Any) -> list[Any]:
+    """Return at most ``MOST_STEPS`` of many values: both ends, ``keep``, and an even choice."""
+    if len(values) <= MOST_STEPS:
+        return values
+    last = len(values) - 1
+    chosen = {round(i * last / (MOST_STEPS - 2)) for i in range(MOST_STEPS - 1)}
+    return [value for i, value in enumerate(values) if i in chosen or value == keep]
+
+
+def choices(explorer: Explorer, control: Control, start: Any) -> list[Choice]:
+    """Return the steps of a control that are recorded, for where the explorer stands."""
+    match control:
+        case Steps():
+            options = explorer.controls[control.name].options
+            pairs = [o if isinstance(o, tuple) else (str(o), o) for o in options]
+        case Slider():
+            count = round((control.high - control.low) / control.step)
+            values = [control.low + i * control.step for i in range(count + 1)]
+            widget = explorer.controls[control.name]
+            pairs = [(format(value, widget.readout_format.strip("d")), value) for value in values]
+        case Seed():
+            values = sorted({start, *SEEDS})
+            pairs = [(str(value), value) for value in values]
+        case Pick():
+            pairs = [(str(option), option) for option in control.options]
+        case Switch():
+            pairs = [("off", False), ("on", True)]
+        case _:
+            raise TypeError(f"{type(control).__name__} cannot be recorded")
+    kept = thinned([value for _, value in pairs], start)
+    return [(label, value) for label, value in pairs if value in kept]
+
+
+def recorded_controls(name: str, explorer: Explorer, most: int) -> list[Control]:
+    """Return the controls that a recording moves: those named above, or the first that fit."""
+    if name in RECORDED:
+        return [control for control in explorer.spec if control.name in RECORDED[name]]
+    chosen, states = [], 1
+    for control in explorer.spec:
+        if isinstance(control, Words) or not control.enabled(explorer.settings):
+            continue
+        steps = len(choices(explorer, control, explorer.settings[control.name]))
+        if states * steps <= most:
+            chosen.append(control)
+            states *= steps
+    return chosen
+
+
+class Recording:
+    """All states of an explorer's main controls."""
+
+    def __init__(self, name: str, settings: dict[str, Any], most: int):
+        self.explorer = getattr(explorers, name)(**settings)
+        self.name = name
+        self.start = self.explorer.settings
+        self.controls = recorded_controls(name, self.explorer, most)
+        self.tokens: dict[str, int] = {}
+        self.rows: dict[tuple[int, ...], int] = {}
+        self.states: dict[tuple[int, ...], int] = {}
+        self.first = self.view()
+        self.tree = self.branch([])
+
+    def view(self) -> str:
+        """Return what the explorer shows now: what lies under buttons, the panels, the code."""
+        under = "".join(
+            self.explorer.places[control.name].children[0].value
+            for control in self.explorer.spec
+            if isinstance(control, Thumbnails)
+        )
+        code = self.explorer.code(self.explorer.settings)
+        return "\0".join([under, self.explorer.view.value, html.escape(code)])
+
+    def branch(self, done: list[Choice]) -> Any:
+        """Return the choices of the next control and where each leads, down to a state."""
+        moved = {c.name: value for c, (_, value) in zip(self.controls, done, strict=False)}
+        self.explorer.reset()
+        self.explorer.set(**moved)
+        if len(done) == len(self.controls):
+            return self.state()
+        control = self.controls[len(done)]
+        if not control.enabled(self.explorer.settings):
+            value = self.explorer.settings[control.name]
+            return [None, [self.branch([*done, ("", value)])]]
+        steps = choices(self.explorer, control, self.start[control.name])
+        return [[label for label, _ in steps], [self.branch([*done, step]) for step in steps]]
+
+    def state(self) -> int:
+        """Return the number of what is shown now."""
+        rows = []
+        for row in re.split(r"(?=<(?:tr|table|section|p|g|path|rect|text)\b)|(?=\n)", self.view()):
+            tokens = (number(self.tokens, token) for token in re.split(r"(?<=[> ;:])|(?=<)", row))
+            rows.append(number(self.rows, tuple(tokens)))
+        return number(self.states, tuple(rows))
+
+    def data(self) -> dict[str, Any]:
+        """Return the recording as plain data."""
+        return {
+            "controls": [self.described(control) for control in self.controls],
+            "tokens": list(self.tokens),
+            "rows": list(self.rows),
+            "states": list(self.states),
+            "tree": self.tree,
+        }
+
+    def described(self, control: Control) -> dict[str, Any]:
+        kinds = (Thumbnails, Buttons, Seed, Pick, Switch, object)
+        names = ("thumbnails", "buttons", "buttons", "list", "switch", "slider")
+        kind = next(n for k, n in zip(kinds, names, strict=True) if isinstance(control, k))
+        start = self.start[control.name]
+        label = next(
+            (label for label, value in choices(self.explorer, control, start) if value == start),
+            str(start),
+        )
+        return {
+            "name": control.name,
+            "label": control.label,
+            "tooltip": control.tooltip,
+            "kind": kind,
+            "start": label,
+        }
+
+
+def number(known: dict[Any, int], thing: Any) -> int:
+    """Return the number of a thing, a new one if it was not met before."""
+    return known.setdefault(thing, len(known))
+
+
+def write_style(folder: Path) -> None:
+    """Write the CSS that all explorers share."""
+    (folder / "explorers.css").write_text(re.sub(r"</?style>", "", STYLE), "utf-8")
+
+
+def write(name: str, settings: dict[str, Any], folder: Path) -> str:
+    """Record an explorer into a script of its own; return what stands in its place on the page."""
+    for most in MOST_STATES:
+        recording = Recording(name, settings, most)
+        data = json.dumps(recording.data(), separators=(",", ":"), ensure_ascii=False)
+        packed = base64.b64encode(zlib.compress(data.encode(), 9)).decode()
+        if len(packed) <= LARGEST:
+            break
+    else:
+        raise ValueError(f"a recording must have at most {LARGEST} bytes, {name} has {len(packed)}")
+    script = f'c3Record("{name}", "{packed}");\n'
+    path = folder / f"{name}.js"
+    if not path.exists() or path.read_text("utf-8") != script:
+        path.write_text(script, "utf-8")
+    version = hashlib.sha256(script.encode()).hexdigest()[:8]
+    still = recording.first.split("\0")[1]
+    return (
+        f'<div class="c3-explorer" id="{name}" role="group" '
+        f'aria-label="Explorer: {html.escape(recording.explorer.name)}">'
+        '<div class="c3-controls"></div><div class="c3-under"></div>'
+        f'<div class="c3-view">{still}</div></div>'
+        f'<script defer src="../_static/recordings/{name}.js?v={version}"></script>'
+    )

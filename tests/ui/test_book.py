@@ -1,0 +1,144 @@
+"""The book, as ``make book`` builds it: from a folder, without a network, sliders included."""
+
+import os
+import random
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from chapter3_helpers import explorers
+from chapter3_helpers.explorers.controls import Seed, Slider, Steps, Switch
+from chapter3_helpers.explorers.widget import Explorer
+from tests.notebook_files import NOTEBOOKS, notebook_paths, read
+from tests.ui.driver import PARSE, READ
+
+BOOK = NOTEBOOKS.parent / "docs" / "_build" / "html"
+PAGES = ["index", "package", *(f"notebooks/{path.stem}" for path in notebook_paths())]
+OPEN = "document.querySelectorAll('details').forEach(fold => fold.open = true)"
+pytestmark = pytest.mark.skipif(
+    not (BOOK / "index.html").exists() and "REQUIRE_BROWSER" not in os.environ,
+    reason="there is no book: make book",
+)
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    context = browser.new_context(offline=True, viewport={"width": 1200, "height": 900})
+    page = context.new_page()
+    page.asked, page.failed = [], []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("pageerror", lambda error: page.failed.append(str(error)))
+    yield page
+    context.close()
+
+
+def visit(page, name: str, rest: str = "") -> None:
+    page.goto((BOOK / f"{name}.html").as_uri() + rest)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_asks_for_nothing_from_elsewhere_and_draws_its_formulas_and_recordings(page, name):
+    page.asked.clear()
+    page.failed.clear()
+    visit(page, name)
+    recordings = page.locator(".c3-explorer")
+    expect(page.locator(".c3-explorer:has(.c3-tools)")).to_have_count(recordings.count())
+    page.evaluate(OPEN)
+    assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
+    assert page.failed == []
+    sizes = page.locator("math").evaluate_all(
+        "all => all.map(math => math.clientHeight || math.getBoundingClientRect().height)"
+    )
+    assert all(size > 5 for size in sizes)
+    assert not re.search(r"\$[^$\n]+\\[a-z]+", page.locator("article").inner_text())
+    unnamed = page.locator("article .cell_output > img:is(:not([alt]), [alt=''])")
+    assert unnamed.count() == 0
+
+
+def value_of(explorer: Explorer, name: str, label: str):
+    """Return the value that a recording means by what it shows."""
+    control = next(control for control in explorer.spec if control.name == name)
+    if isinstance(control, Steps):
+        options = explorer.controls[name].options
+        pairs = [
+            option if isinstance(option, tuple) else (str(option), option) for option in options
+        ]
+        return dict(pairs)[label]
+    if isinstance(control, Switch):
+        return label == "on"
+    if isinstance(control, Slider | Seed):
+        return type(control.default)(float(label))
+    return label
+
+
+MOVE = """(root, draw) => {
+    const inputs = [...root.querySelectorAll('input, select')].filter(i => i.offsetParent);
+    const input = inputs[Math.floor(draw[0] * inputs.length)];
+    if (input.type === 'range') {
+        input.value = Math.round(draw[1] * input.max);
+        input.dispatchEvent(new Event('input'));
+    } else if (input.tagName === 'SELECT') {
+        input.selectedIndex = Math.floor(draw[1] * input.options.length);
+        input.dispatchEvent(new Event('change'));
+    } else input.click();
+}"""
+
+
+CHOSEN = """root => Object.fromEntries(Object.entries(JSON.parse(root.dataset.chosen)).filter(
+    ([name]) => !root.querySelector(`.c3-control-${name}`).hidden))"""
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("notebooks")])
+def test_recorded_controls_show_what_the_package_computes(page, name):
+    visit(page, name)
+    page.evaluate(OPEN)
+    draws = random.Random(123)
+    for root in page.locator(".c3-explorer").all():
+        expect(root.locator(".c3-tools")).to_be_visible()
+        explorer = getattr(explorers, root.get_attribute("id"))()
+        for _ in range(5):
+            root.evaluate(MOVE, [draws.random(), draws.random()])
+            chosen = root.evaluate(CHOSEN)
+            explorer.reset()
+            for control, label in chosen.items():
+                explorer.set(**{control: value_of(explorer, control, label)})
+            shown = root.locator(".c3-view").evaluate(READ)
+            assert shown == page.evaluate(PARSE, explorer.view.value), chosen
+            code = root.locator("pre").evaluate("pre => pre.textContent")
+            assert code == explorer.code(explorer.settings)
+
+
+def test_a_folded_section_opens_when_it_is_linked_to_or_searched_for(page):
+    title, text = folded_section()
+    visit(page, "search", f"?q={text}")
+    result = page.locator("#search-results a").filter(has_text=title).first
+    expect(result).to_be_visible(timeout=20_000)
+    result.click()
+    expect(page.locator("details.folded[open]").first).to_be_visible()
+    expect(page.locator("details.folded[open]").get_by_text(text).first).to_be_visible()
+
+
+def folded_section() -> tuple[str, str]:
+    """Return the title of a notebook and a word that only a folded section of it has."""
+    places: dict[str, set] = {}
+    for path in notebook_paths():
+        cells, folded = read(path).cells, False
+        title = cells[0].source.splitlines()[0].strip("# ")
+        for cell in cells:
+            if cell.cell_type == "markdown" and cell.source.startswith("#"):
+                folded = bool(cell.metadata.get("jp-MarkdownHeadingCollapsed"))
+            where = title if folded and cell.cell_type == "markdown" else None
+            for word in re.findall(r"\b[a-z]{9,}\b", cell.source):
+                places.setdefault(word, set()).add(where)
+    return next(
+        (*where, word) for word, where in places.items() if len(where) == 1 and None not in where
+    )
+
+
+def test_printing_opens_what_is_folded(page):
+    visit(page, PAGES[4])
+    closed = page.locator("details:not([open])")
+    assert closed.count() > 0
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert closed.count() == 0
