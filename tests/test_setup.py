@@ -65,7 +65,7 @@ def test_conda_can_read_every_spec(spec):
 def test_every_direct_package_is_pinned_inside_its_range():
     both = [*pins(), *pins("docs/constraints.txt")]
     pinned = {pin.name.lower().replace("_", "-"): pin for pin in both}
-    assert len(pinned) == len(both)
+    assert not {pin.name for pin in pins()} & {pin.name for pin in pins("docs/constraints.txt")}
     for name, requirement in requirements("test", "book").items():
         version = next(iter(pinned[name].specifier)).version
         assert requirement.specifier.contains(version), name
