@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-sys.path.insert(0, str(DOCS / "extensions"))
+sys.path[:0] = [str(DOCS / "extensions"), str(DOCS.parent)]
 
 project = "Attention, built one cell at a time"
 author = "the authors of chapter3_helpers"

@@ -1,7 +1,9 @@
 """The notebooks as data: where they are, what their cells hold, what they printed."""
 
+import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
@@ -49,3 +51,13 @@ def printed(cell: nbformat.NotebookNode) -> str:
         elif "image/png" not in output.get("data", {}):
             texts.append(output.get("data", {}).get("text/plain", ""))
     return "\n".join(texts)
+
+
+def explorer_call(cell: nbformat.NotebookNode) -> tuple[str, dict[str, Any]] | None:
+    """Return the name and the settings of the explorer that a cell shows, if it shows one."""
+    texts = [output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])]
+    if not any(text.startswith("Explorer: ") for text in texts):
+        return None
+    call = ast.parse(cell.source).body[-1].value
+    settings = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+    return ast.unparse(call.func), settings

@@ -7,7 +7,7 @@ async function c3Record(name, packed) {
   for (const root of document.querySelectorAll(`#${name}`)) c3Explorer(root, recording);
 }
 
-function c3Explorer(root, { controls, tokens, rows, states, tree }) {
+function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
   const [bar, under, view] = [".c3-controls", ".c3-under", ".c3-view"].map((c) => root.querySelector(c));
   const code = Object.assign(document.createElement("pre"), { hidden: true });
   const chosen = Object.fromEntries(controls.map((control) => [control.name, control.start]));
@@ -100,7 +100,7 @@ function c3Explorer(root, { controls, tokens, rows, states, tree }) {
   bar.after(code);
   const note = document.createElement("p");
   note.className = "c3-recorded";
-  note.textContent = "Recorded from the real code; run the notebook in JupyterLab to move every control, a sentence of your own included.";
+  note.textContent = "Recorded from the real code." + (others.length ? ` In JupyterLab you can also change: ${others.join(", ")}.` : "");
   root.append(note);
   draw();
 }

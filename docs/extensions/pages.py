@@ -4,7 +4,6 @@ A page shows what its notebook shows. Three things differ: an explorer becomes i
 folded section is marked for ``folds``, and links to headings get the form that the book has.
 """
 
-import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,11 @@ import nbformat
 import recordings
 from folds import MARK
 from sphinx.application import Sphinx
-from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+from tests.notebook_files import explorer_call, notebook_paths, read
+
 TABLE_HEADING = "## The map of the series"
-log = logging.getLogger(__name__)
 
 
 def slug(heading: str) -> str:
@@ -39,16 +37,6 @@ def without_navigation(source: str) -> str:
     """Leave out the line that leads to the notebooks beside; the book has its own."""
     lines = source.splitlines()
     return "\n".join(line for line in lines if not ("[map](" in line and " · " in line))
-
-
-def explorer_call(cell: nbformat.NotebookNode) -> tuple[str, dict[str, Any]] | None:
-    """Return the name and the settings of the explorer that a cell shows, if it shows one."""
-    texts = [output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])]
-    if not any(text.startswith("Explorer: ") for text in texts):
-        return None
-    call = ast.parse(cell.source).body[-1].value
-    settings = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
-    return ast.unparse(call.func), settings
 
 
 def page(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
@@ -74,7 +62,7 @@ def page(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode
 
 def series_table() -> str:
     """Return the table of questions and reading times, as the first notebook has it."""
-    first = nbformat.read(min(NOTEBOOKS.glob("*.ipynb")), as_version=4)
+    first = read(notebook_paths()[0])
     (source,) = (cell.source for cell in first.cells if cell.source.startswith(TABLE_HEADING))
     table = "\n".join(line for line in source.splitlines() if line.startswith("|"))
     return re.sub(r"\]\((\w+\.ipynb)\)", r"](notebooks/\1)", table)
@@ -87,9 +75,9 @@ def write_pages(app: Sphinx) -> None:
     for place in (folder, recorded / "recordings"):
         place.mkdir(parents=True, exist_ok=True)
     recordings.write_style(recorded)
-    paths = sorted(NOTEBOOKS.glob("*.ipynb"))
+    paths = notebook_paths()
     for path in status_iterator(paths, "recording explorers... ", length=len(paths)):
-        notebook = page(nbformat.read(path, as_version=4), recorded / "recordings")
+        notebook = page(read(path), recorded / "recordings")
         text = nbformat.writes(notebook)
         target = folder / path.name
         if not target.exists() or target.read_text("utf-8") != text:

@@ -137,6 +137,7 @@ class Recording:
         """Return the recording as plain data."""
         return {
             "controls": [self.described(control) for control in self.controls],
+            "others": [c.label for c in self.explorer.spec if c not in self.controls],
             "tokens": list(self.tokens),
             "rows": list(self.rows),
             "states": list(self.states),

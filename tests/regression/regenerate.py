@@ -14,10 +14,12 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from playwright.sync_api import Page
 from tqdm import tqdm
 from traitlets.config import Config
 
 from tests.notebook_files import KERNEL, NOTEBOOKS
+from tests.regression.stills import add_stills, photographer
 
 README_NOTEBOOK = "07_fused_multihead.ipynb"
 README_PICTURE = NOTEBOOKS.parent / "docs" / "heads.png"
@@ -73,13 +75,14 @@ def without_numbers(outputs: list) -> list[str]:
     return [re.sub(r"[\s#]+", " ", re.sub(r"-?\d[\d.,e+-]*", " # ", text)) for text in texts]
 
 
-def regenerate(path: Path) -> None:
-    """Run one notebook and write it back."""
+def regenerate(path: Path, page: Page | None = None) -> None:
+    """Run one notebook and write it back, with pictures of explorers taken on a page."""
     before = nbformat.read(path, as_version=4)
     notebook = copy.deepcopy(before)
     execute(notebook, path.parent)
     keep_timings(notebook, before)
     tidy(notebook)
+    add_stills(notebook, before, page)
     nbformat.validate(notebook)
     nbformat.write(notebook, path)
 
@@ -102,11 +105,11 @@ def main() -> int:
     parser.add_argument("notebooks", nargs="*", type=Path, help="which (default: all)")
     paths = parser.parse_args().notebooks or sorted(NOTEBOOKS.glob("*.ipynb"))
     failed = []
-    with tqdm(paths, unit="notebook") as progress:
+    with photographer() as page, tqdm(paths, unit="notebook") as progress:
         for path in progress:
             progress.set_postfix_str(path.stem)
             try:
-                regenerate(path)
+                regenerate(path, page)
                 save_readme_picture(path)
             except CellExecutionError as error:
                 failed.append(path)
