@@ -112,16 +112,23 @@ def one_query_diagram(
                 f"weights and context must have shapes {scores.shape} and {x.shape[1:]}, "
                 f"got {weights.shape} and {context.shape}"
             )
-        shares = weights[:, None] * x
+        weighted = weights[:, None] * x
         blocks += [
             Block(name="weights", at=(2, 1), values=weights[:, None], kind="weights", **column),
-            Block(name="shares", at=(3, 1), values=shares, kind="value", numbers=True, limit=limit),
+            Block(
+                name="weight · token",
+                at=(3, 1),
+                values=weighted,
+                kind="value",
+                numbers=True,
+                limit=limit,
+            ),
             Block(name="context", at=(3, 2), values=context, numbers=True, limit=limit),
         ]
         arrows += [
             Arrow("scores", "weights", "softmax"),
-            Arrow("weights", "shares", "· x"),
-            Arrow("shares", "context", "sum of the rows"),
+            Arrow("weights", "weight · token", "· x"),
+            Arrow("weight · token", "context", "sum of the rows"),
         ]
         title = f"The query {tokens[query]}: scores, weights, mixture"
     return Diagram(title, blocks, arrows)

@@ -22,12 +22,12 @@ def test_one_query_is_legible(tokens, d):
     check_drawing(one_query_diagram(x, tokens - 1, scores, weights, context, tokens=labels))
 
 
-def test_the_shares_are_the_rows_times_their_weights_and_add_up_to_the_context():
+def test_every_row_is_multiplied_by_its_weight_and_the_rows_add_up_to_the_context():
     x, scores, weights, context = arrays(5, 3)
     diagram = one_query_diagram(x, 4, scores, weights, context, tokens=list("abcde"))
-    shares = diagram["shares"].values
-    np.testing.assert_allclose(shares[1], weights[1] * x[1])
-    np.testing.assert_allclose(shares.sum(axis=0), diagram["context"].values[0])
+    weighted = diagram["weight · token"].values
+    np.testing.assert_allclose(weighted[1], weights[1] * x[1])
+    np.testing.assert_allclose(weighted.sum(axis=0), diagram["context"].values[0])
     assert (diagram["query e"].values == x[4]).all()
 
 
