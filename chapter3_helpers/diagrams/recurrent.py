@@ -70,7 +70,7 @@ def encoder_decoder_diagram(
         blocks.append(_state("last", (T, 1), last, limit))
         arrows.append(Arrow(f"state {T}", "last"))
         if T > 1:
-            arrows.append(Arrow("state 1", "last", via="below"))
+            arrows.append(Arrow("state 1", "last", "end of the way back", via="below"))
         arrows.append(Arrow("last", names[0]))
         return Diagram("Everything through the last state", blocks, arrows)
     weights = to_array(weights)
@@ -86,10 +86,12 @@ def encoder_decoder_diagram(
 
 def _state(name: str, at: tuple[int, int], state: np.ndarray, limit: float) -> Block:
     """Draw the first few numbers of a state as a column."""
+    size = len(state)
+    shown = f"first {MOST_NUMBERS} of {size}" if size > MOST_NUMBERS else f"{size} numbers"
     return Block(
         name=name,
         at=at,
         values=state[:MOST_NUMBERS, None],
-        shape=f"({len(state)} numbers)",
+        shape=f"({shown})",
         limit=limit,
     )

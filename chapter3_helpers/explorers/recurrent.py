@@ -98,7 +98,11 @@ def recurrent_panels(settings: Settings) -> list[Panel]:
             texts=list(written.values()),
         ),
         Lines(LOOKING_BACK, state["weights"], out, named),
-        Bars(f"{ONE_STATE}: what is left of each letter", named, state["share"].clamp(max=1)),
+        Bars(
+            f"{ONE_STATE}, reading forwards: what is left of each letter",
+            named,
+            state["share"].clamp(max=1),
+        ),
     ]
 
 
