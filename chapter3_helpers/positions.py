@@ -48,15 +48,15 @@ class LearnedPositions(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d) to tokens (..., T, d) that know their position."""
         check_tensor("x", x, dims=(2, 3), form="(T, d) or (B, T, d)")
-        num_tokens, d = x.shape[-2:]
-        if d != self.d:
-            raise ValueError(f"the last dimension of x must be d={self.d}, got {d}")
+        num_tokens = x.shape[-2]
+        if x.shape[-1] != self.d:
+            raise ValueError(f"the last dimension of x must be d={self.d}, got {x.shape[-1]}")
         if num_tokens > self.max_length:
             raise ValueError(
                 f"x must hold at most max_length={self.max_length} tokens, got {num_tokens}"
             )
         check_dtype(x, self)
-        return x + self.weight[:num_tokens]
+        return x + self.weight[:num_tokens]  # (..., T, d) + (T, d)
 
     def extra_repr(self) -> str:
         """Say the sizes that the module was made with."""
@@ -73,7 +73,7 @@ def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
 
     Returns:
         Tensor (T, T) to add to scores that are already divided by sqrt(D). Row i is
-        [-i, ..., -1, 0, -1, ..., -(n - i)], where n = T - 1 is the last position; with
+        [-i, ..., -1, 0, -1, ..., -(T - 1 - i)]; with
         ``causal`` it is [-i, ..., -1, 0, -inf, ..., -inf].
 
     Raises:
@@ -226,7 +226,7 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
     Source: Su et al., "RoFormer" (2021); the worked walk.
     """
     _check_rotary(x, frequencies)
-    numbers = x.to(torch.promote_types(x.dtype, torch.float32))
+    numbers = x.to(torch.promote_types(x.dtype, torch.float32))  # half precision in float32
     pairs = torch.complex(numbers[..., 0::2], numbers[..., 1::2])  # (..., T, D/2)
     turned = pairs * frequencies[: x.shape[-2]]
     return torch.view_as_real(turned).flatten(start_dim=-2).to(x.dtype)  # (..., T, D)

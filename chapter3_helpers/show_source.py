@@ -29,7 +29,8 @@ class SourceCode:
 def show_source(thing: Any, compared_with: Any = None) -> SourceCode:
     """Read the source of a class or function for display in a cell, down to what it computes.
 
-    Docstrings and the checks of arguments are left out; all other lines are those that run.
+    Docstrings, the checks of arguments and ``extra_repr`` are left out; all other lines are those
+    that run.
 
     Args:
         thing: a class, function or method that is written in Python.
@@ -83,7 +84,7 @@ def _calls_of_checks(source: str) -> Iterator[Edit]:
 
 
 def _idle_statements(source: str) -> Iterator[Edit]:
-    """Yield docstrings, refusals, and assignments that checks were all there was to."""
+    """Yield docstrings, ``extra_repr``, refusals, and assignments that only checked."""
     for node in ast.walk(ast.parse(source)):
         body = getattr(node, "body", None)
         for statement in body if isinstance(body, list) else []:
@@ -93,7 +94,7 @@ def _idle_statements(source: str) -> Iterator[Edit]:
 
 def _is_idle(statement: ast.stmt) -> bool:
     match statement:
-        case ast.Expr(value=ast.Constant(value=str())):
+        case ast.Expr(value=ast.Constant(value=str())) | ast.FunctionDef(name="extra_repr"):
             return True
         case ast.Expr(value=ast.Call() as call):
             return _is_check(call)

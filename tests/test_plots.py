@@ -138,6 +138,10 @@ def test_minus_infinity_and_nan_are_hidden_and_plus_infinity_is_not(signed):
     assert rows == [["a", "0.5000", "hidden"], ["b", "inf", "hidden"]]
 
 
+def test_the_scale_reaches_as_far_as_weights_after_dropout():
+    assert heatmap([[2.0, 0.0]], ["a"], ["a", "b"]).collections[0].get_clim() == (0.0, 2.0)
+
+
 def test_plus_infinity_is_shown_among_heads_too():
     ax = head_grid([[[0.5, np.inf], [-np.inf, 2.0]]], ["a", "b"], signed=True).axes[0]
     assert [patch.get_xy() for patch in ax.patches] == [(0, 1)]

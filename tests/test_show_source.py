@@ -9,6 +9,7 @@ from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.dropout import cpu_dropout_generator
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+from chapter3_helpers.positions import LearnedPositions
 from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
 from chapter3_helpers.show_source import show_source
 from chapter3_helpers.softmax import softmax, softmax_naive
@@ -46,6 +47,7 @@ def test_checks_and_docstrings_are_left_out():
         source = str(show_source(thing))
         for left_out in ("check", "raise", '"""', "\n\n\n", ":\n\n"):
             assert left_out not in source
+    assert "extra_repr" not in str(show_source(LearnedPositions))
 
 
 def test_a_raise_that_is_no_check_stays():

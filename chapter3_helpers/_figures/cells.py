@@ -14,10 +14,13 @@ SIGNED_MAP = LinearSegmentedColormap.from_list("signed", SIGNED_COLOURS)
 
 
 def colour_scale(values: np.ndarray, hide: np.ndarray, signed: bool) -> ScalarMappable:
-    """Choose the colour scale: 0 to 1 for weights, symmetric around 0 for signed numbers."""
-    if not signed:
-        return ScalarMappable(Normalize(0.0, 1.0), WEIGHT_MAP)
+    """Choose the colour scale: 0 to 1 for weights, symmetric around 0 for signed numbers.
+
+    Weights after dropout reach beyond 1, and then the scale does.
+    """
     limit = farthest_from_zero(values, hide)
+    if not signed:
+        return ScalarMappable(Normalize(0.0, max(1.0, limit)), WEIGHT_MAP)
     return ScalarMappable(Normalize(-limit, limit), SIGNED_MAP)
 
 

@@ -10,11 +10,13 @@ from torch.nn import functional
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.masking import mask_scores
 
-WEIGHTS_3_5 = torch.arange(1.0, 16.0).reshape(3, 5).cos().softmax(dim=-1)
-WEIGHTS_2_4_4 = torch.arange(32.0).reshape(2, 4, 4).sin().softmax(dim=-1)
-KEPT_3_5 = dropout_mask((3, 5), 0.2, seed=4)
-KEPT_2_4_4 = dropout_mask((2, 4, 4), 0.75, seed=2)
+
+def _dropped(T: int, p: float, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return causal weights (T, T) of made-up scores, before dropout and after it."""
+    before = torch.softmax(mask_scores(torch.arange(T * T).reshape(T, T).sin()), dim=-1)
+    return before, before * dropout_mask((T, T), p, seed) / (1 - p)
 
 
 def _kind_seed(fits: Callable[[torch.Tensor], torch.Tensor]):
@@ -73,25 +75,29 @@ def _tosses_coins(passes: int):
     return tosses_coins
 
 
-DROP = Exercise(
+WHICH_P = Exercise(
     name="05a",
-    solution=lambda weights, kept, p: weights * kept / (1 - p),
-    cases=((WEIGHTS_3_5, KEPT_3_5, 0.2), (WEIGHTS_2_4_4, KEPT_2_4_4, 0.75)),
+    solution=lambda before, after: 1 - (before / after)[after > 0].mean(),
+    cases=tuple(_dropped(T, p, seed) for T, p, seed in ((6, 0.5, 123), (5, 0.1, 4), (8, 0.75, 2))),
     misconceptions={
-        "The right cells are zero, but what is left is too small on average: a share of 1 - p was "
-        "kept, so divide by 1 - p.": lambda weights, kept, p: weights * kept,
-        "You multiplied by 1 - p, which makes up for the loss the wrong way round. Divide by it.": (
-            lambda weights, kept, p: weights * kept * (1 - p)
+        "That is the share of zeros among all cells. The hidden weights were 0 before, and how "
+        "many of the others the coins take is luck: look at what became of one that was kept.": (
+            lambda before, after: (after == 0).float().mean()
         ),
-        "You divided by p, the share that was dropped. What makes up for it is the share that was "
-        "kept, 1 - p.": lambda weights, kept, p: weights * kept / p,
-        "Your rows sum to 1 again, as if the dropped keys had been hidden by a mask. Dropout "
-        "multiplies every kept weight by the same factor, whatever its row lost.": (
-            lambda weights, kept, p: weights * kept / (weights * kept).sum(dim=-1, keepdim=True)
+        "That is the share of weights that were lost, which is p on average but not in one draw. "
+        "Look at what became of a weight that was kept.": (
+            lambda before, after: (after[before > 0] == 0).float().mean()
         ),
-        "You dropped the cells that were to be kept. In `kept`, True stays.": (
-            lambda weights, kept, p: weights * ~kept / (1 - p)
+        "That is 1 - p, by which each kept weight was divided.": (
+            lambda before, after: (before / after)[after > 0].mean()
         ),
+        "That is how many times as large a kept weight has become, 1 / (1 - p). Which p makes it "
+        "so?": lambda before, after: (after / before)[after > 0].mean(),
+        "A kept weight is divided by 1 - p, not multiplied by 1 + p.": (
+            lambda before, after: (after / before)[after > 0].mean() - 1
+        ),
+        "You compared sums. What a row or matrix sums to after dropout depends on the coins; a "
+        "single kept weight does not.": lambda before, after: 1 - after.sum() / before.sum(),
     },
 )
 
