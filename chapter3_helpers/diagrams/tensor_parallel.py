@@ -30,7 +30,7 @@ def processes_diagram(
     >>> x, part = np.ones((2, 3)), np.ones((2, 1))
     >>> diagram = processes_diagram(x, [part, part], [x, x], 2 * x, ["head 0", "head 1"])
     >>> [bracket.text for bracket in diagram.brackets]
-    ['process 0: head 0', 'process 1: head 1']
+    ['device 0: head 0', 'device 1: head 1']
     """
     contexts, partials, output = (
         list(map(to_array, contexts)),
@@ -51,7 +51,7 @@ def processes_diagram(
             Block(name=names[0], at=(1, process), values=contexts[process]),
             Block(name=names[1], at=(2, process), values=partials[process]),
         ]
-        brackets.append(Bracket(f"process {process}: {heads[process]}", names))
+        brackets.append(Bracket(f"device {process}: {heads[process]}", names))
         arrows += [
             Arrow("x", brackets[-1].text),
             Arrow(*names, "@ its out_proj"),
