@@ -1,0 +1,71 @@
+"""What holds for every notebook: a path that can be followed, links that lead somewhere, folds."""
+
+import re
+
+import nbformat
+import pytest
+
+from tests.notebook_files import NOTEBOOKS, notebook_paths, read
+
+PATHS = notebook_paths()
+MAP = "00_why_attention.ipynb#The-map-of-the-series"
+every_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+
+
+def headings(notebook: nbformat.NotebookNode) -> list[str]:
+    """Return the anchors that JupyterLab gives the headings of a notebook."""
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    found = re.findall(r"^#+ (.+)$", "\n\n".join(sources), re.MULTILINE)
+    return [re.sub(r"[*`$]", "", heading).strip().replace(" ", "-") for heading in found]
+
+
+@every_notebook
+def test_every_link_leads_to_a_notebook_and_a_heading_that_are_there(path):
+    notebook = read(path)
+    text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    for name, anchor in re.findall(r"\]\(([\w.]*?)(?:#([^\s]+?))?\)", text):
+        target = NOTEBOOKS / name if name else path
+        assert target.exists(), name
+        assert not anchor or anchor in headings(read(target)), f"{name}#{anchor}"
+
+
+@every_notebook
+def test_the_notebooks_before_and_after_and_the_map_are_one_click_away_at_both_ends(path):
+    place = PATHS.index(path)
+    wanted = {neighbour.name for neighbour in PATHS[max(place - 1, 0) : place + 2]} - {path.name}
+    wanted.add(MAP if place else MAP.removeprefix(path.name))
+    cells = read(path).cells
+    for cell in (cells[0], cells[-1]):
+        assert wanted <= set(re.findall(r"\]\(([^)\s]+)\)", cell.source))
+
+
+@every_notebook
+def test_a_folded_heading_stands_alone_since_what_shares_its_cell_is_not_folded(path):
+    folded = [c for c in read(path).cells if c.metadata.get("jp-MarkdownHeadingCollapsed")]
+    assert folded
+    for cell in folded:
+        assert re.fullmatch(r"#+ .*", cell.source.strip()), cell.source
+
+
+def path_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Return the cells before the exercises that are not folded away."""
+    found, folded = [], False
+    for cell in notebook.cells:
+        if cell.source.startswith("## Exercises"):
+            break
+        if cell.cell_type == "markdown" and cell.source.startswith("#"):
+            folded = bool(cell.metadata.get("jp-MarkdownHeadingCollapsed"))
+        if not folded:
+            found.append(cell)
+    return found
+
+
+@every_notebook
+def test_a_path_is_short_and_asks_for_few_guesses(path):
+    cells = path_cells(read(path))
+    assert sum(cell.cell_type == "code" for cell in cells) <= 18
+    assert sum("**Predict" in cell.source for cell in cells) <= 4
+    words = [
+        len(c.source.partition("<details>")[0].split()) for c in cells if c.cell_type == "markdown"
+    ]
+    assert sum(words) <= 1200
