@@ -34,7 +34,11 @@ MOST_STEPS = 11
 SEEDS = (1, 2, 3, 42)
 LARGEST = 400_000  # bytes
 # What to record where the first controls of an explorer are not the ones that matter.
-RECORDED: dict[str, tuple[str, ...]] = {}
+RECORDED = {
+    "attention_explorer": ("made", "seed", "d_out", "num_heads"),
+    "positions_explorer": ("scheme", "start", "first"),
+    "transformer_block_explorer": ("written", "temperature", "head"),
+}
 
 Choice = tuple[str, Any]  # what is read on the page, and the value
 
