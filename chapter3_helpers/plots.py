@@ -192,7 +192,10 @@ def head_grid(
         names = queries if left else [""] * num_queries
         label_ticks(ax.yaxis, np.arange(num_queries) + 0.5, names, 0)
         ax.description = f"{titles[head]}:\n{table(stack[head], hide[head], queries, keys)}"
-    figure.supxlabel(KEY_LABEL, fontsize=10)
+    if columns == 1:
+        ax.set_xlabel(KEY_LABEL)  # close to the words, wherever the layout ends
+    else:
+        figure.supxlabel(KEY_LABEL, fontsize=10)
     figure.supylabel(QUERY_LABEL, fontsize=10)
     figure.colorbar(colours, ax=figure.axes, shrink=0.7)
     return figure

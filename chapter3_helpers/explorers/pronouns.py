@@ -4,10 +4,11 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import Settings, Steps, Words
+from chapter3_helpers.explorers.controls import Buttons, Settings, Steps, Words
 from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import MOST_TOKENS
+from chapter3_helpers.explorers.inputs import MOST_TOKENS, row_picker
 from chapter3_helpers.explorers.lines import Lines
+from chapter3_helpers.explorers.number_path import NumberPath
 from chapter3_helpers.explorers.panels import Bars, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.training.pronoun_sentences import PRONOUNS, encode, find_answer
@@ -16,8 +17,16 @@ from chapter3_helpers.training.pronouns import learning, reader_after
 SENTENCE = "The dog left the milk in the glass because it was sour"
 BATCHES = (*range(0, 100, 5), *range(100, 200, 20), 200, 300, 400, 500)
 SMOOTH = 5  # batches whose losses make one point of the curve
+ROW, NUMBER = "where it looks", "one number"
 
 CONTROLS = (
+    Buttons(
+        "show",
+        "show",
+        ROW,
+        "Where the adjective looks, or the arithmetic of one of its weights",
+        options=(ROW, NUMBER),
+    ),
     Steps(
         "batches",
         "batches",
@@ -32,11 +41,19 @@ CONTROLS = (
         SENTENCE,
         "Type a sentence of its 38 words, with one adjective and a noun that it fits",
     ),
+    row_picker(
+        4,
+        name="column",
+        label="about",
+        tooltip="Whose key the adjective's query meets",
+        enabled=lambda settings: settings["show"] == NUMBER,
+    ),
 )
 
 
 def pronouns_state(settings: Settings) -> dict[str, Any]:
-    """Return tokens, weights (T, T), the adjective's row of them, and its three probabilities."""
+    """Return tokens, queries, keys and values (T, 3), weights (T, T), the adjective's row of them,
+    and its three probabilities."""
     tokens, x = encode(settings["text"])
     if len(tokens) > MOST_TOKENS:
         raise ValueError(
@@ -48,6 +65,9 @@ def pronouns_state(settings: Settings) -> dict[str, Any]:
     return {
         "tokens": tokens,
         "answer": answer,
+        "queries": reader.W_query(x),
+        "keys": reader.W_key(x),
+        "values": reader.W_value(x),
         "weights": weights,
         "row": weights[answer.adjective],
         "probabilities": torch.softmax(reader(x)[answer.adjective], dim=-1),
@@ -55,16 +75,24 @@ def pronouns_state(settings: Settings) -> dict[str, Any]:
 
 
 def pronouns_panels(settings: Settings) -> list[Panel]:
-    """Return where every word looks, which pronoun is likely, and how the loss has fallen."""
+    """Return where every word looks, which pronoun is likely, and how the loss has fallen; or the
+    path of one number in place of the loss."""
     state = pronouns_state(settings)
     tokens, answer = state["tokens"], state["answer"]
+    lines = Lines("attention weights", state["weights"], tokens, picked=answer.adjective)
+    says = Bars("what “it” is", PRONOUNS, state["probabilities"], decimals=2)
+    if settings["show"] == NUMBER:
+        column = min(settings["column"], len(tokens) - 1)
+        projected = (state[name] for name in ("queries", "keys", "values"))
+        path = NumberPath(tokens, answer.adjective, column, *projected)
+        return [Note(_note(settings["batches"], state)), path, lines, says]
     losses = torch.tensor(learning().losses).view(-1, SMOOTH).mean(dim=1)
     numbered = [f"{i} {token}" for i, token in enumerate(tokens)]
     return [
         Note(_note(settings["batches"], state)),
-        Lines("attention weights", state["weights"], tokens, picked=answer.adjective),
+        lines,
         Bars(f"where {tokens[answer.adjective]} looks", numbered, state["row"], decimals=2),
-        Bars("what “it” is", PRONOUNS, state["probabilities"], decimals=2),
+        says,
         Curves(
             "loss, by batches",
             "batches",
@@ -101,6 +129,7 @@ def pronouns_code(settings: Settings) -> list[str]:
         "",
         f"tokens, x = encode({settings['text']!r})",
         f"reader = reader_after({settings['batches']})  # of 500 batches, as in the notebook",
+        "queries, keys, values = reader.W_query(x), reader.W_key(x), reader.W_value(x)",
         "weights = reader.attention_weights(x)",
         "row = weights[find_answer(tokens).adjective]",
         "probabilities = torch.softmax(reader(x)[find_answer(tokens).adjective], dim=-1)",

@@ -3,8 +3,11 @@
 import pytest
 import torch
 
+from chapter3_helpers.explorers.number_path import NumberPath
 from chapter3_helpers.explorers.pronouns import (
     BATCHES,
+    NUMBER,
+    ROW,
     SENTENCE,
     pronouns_explorer,
     pronouns_panels,
@@ -16,7 +19,7 @@ from chapter3_helpers.training.pronouns import reader_after, train
 
 
 def settings(batches=500, text=SENTENCE):
-    return {"batches": batches, "text": text}
+    return {"show": ROW, "batches": batches, "text": text, "column": 4}
 
 
 def test_it_is_the_reader_of_the_notebook_at_every_step():
@@ -79,3 +82,15 @@ def test_the_steps_begin_and_end_with_the_training():
     assert BATCHES[0] == 0
     assert BATCHES[-1] == 500
     assert list(BATCHES) == sorted(set(BATCHES))
+
+
+def test_the_path_of_one_number_ends_at_the_weight_that_is_shown():
+    asked = settings(45) | {"show": NUMBER}
+    state = pronouns_state(asked)
+    for column, weight in enumerate(state["row"].tolist()):
+        (path,) = (
+            panel
+            for panel in pronouns_panels(asked | {"column": column})
+            if isinstance(panel, NumberPath)
+        )
+        assert path.numbers["weight"] == pytest.approx(weight, abs=1e-5)
