@@ -1,5 +1,6 @@
 """The explorer of ``04_masking``: a sentence is read, and the matrix grows row by row."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -8,10 +9,12 @@ from chapter3_helpers.explorers.controls import Buttons, Seed, Settings, Steps, 
 from chapter3_helpers.explorers.inputs import (
     read_sentence,
     read_tokens,
+    row_picker,
     seeded,
     sentence_code,
     up_to,
 )
+from chapter3_helpers.explorers.number_path import NumberPath
 from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
@@ -22,6 +25,7 @@ from chapter3_helpers.training.pronouns import reader_after
 
 LEARNED, RANDOM = "learned in 03", "random"
 FIRST, SECOND = "-inf, then softmax", "softmax, zero, renormalise"
+MATRICES, NUMBER = "matrices", "one number"
 SENTENCE = "The dog left the milk in the glass because it was sour"
 
 
@@ -29,7 +33,19 @@ def _is_random(settings: Settings) -> bool:
     return settings["matrices"] == RANDOM
 
 
+def _is_number(settings: Settings) -> bool:
+    return settings["show"] == NUMBER and settings["way"] == FIRST
+
+
 CONTROLS = (
+    Buttons(
+        "show",
+        "show",
+        MATRICES,
+        "The weights and the scores, or the arithmetic of one of the weights",
+        lambda settings: settings["way"] == FIRST,
+        options=(MATRICES, NUMBER),
+    ),
     Words(
         "text",
         "sentence",
@@ -53,11 +69,19 @@ CONTROLS = (
     ),
     Buttons("way", "the mask by", FIRST, "Two ways to the same weights", options=(FIRST, SECOND)),
     Seed("seed", "seed", 789, "Another seed draws other matrices", _is_random),
+    row_picker(
+        4,
+        name="column",
+        label="about",
+        tooltip="Whose key the newest token's query meets; later ones are hidden from it",
+        enabled=_is_number,
+    ),
 )
 
 
 def masking_state(settings: Settings) -> dict[str, Any]:
-    """Return tokens, masked scores and weights (T, T) of what was read; weights of it all."""
+    """Return tokens, masked scores and weights (T, T) of what was read; weights of it all, and
+    queries, keys and values (T, D)."""
     read_tokens(settings["text"])  # refuses what can't be drawn
     read = settings["tokens_read"]
     if _is_random(settings):
@@ -68,10 +92,12 @@ def masking_state(settings: Settings) -> dict[str, Any]:
         tokens, x = encode(settings["text"])
         attention = reader_after()
     with torch.no_grad():
-        queries, keys = attention.W_query(x), attention.W_key(x)
+        queries, keys, values = attention.W_query(x), attention.W_key(x), attention.W_value(x)
     scores = queries @ keys.T / attention.head_dim**0.5  # (T, T)
     return {
         "tokens": tokens[:read],
+        "sentence": tokens,
+        "projected": (queries, keys, values),
         "masked_scores": mask_scores(scores[:read, :read]),
         "weights": _mask(scores[:read, :read], settings["way"]),
         "whole": _mask(scores, settings["way"]),
@@ -85,7 +111,8 @@ def _mask(scores: torch.Tensor, way: str) -> torch.Tensor:
 
 
 def masking_panels(settings: Settings) -> list[Panel]:
-    """Return weights and masked scores of what was read, the newest row marked."""
+    """Return weights and masked scores of what was read, the newest row marked; or the path from
+    one score to its weight."""
     state = masking_state(settings)
     tokens, weights = state["tokens"], state["weights"]
     read, length = len(tokens), len(state["whole"])
@@ -97,10 +124,16 @@ def masking_panels(settings: Settings) -> list[Panel]:
         f"({newest[most]:.2f}). The rows above it are those that the whole sentence gives them: "
         f"the largest difference is {change:.1g}."
     )
-    hidden = causal_mask(read)
+    matrix = Matrix("attention weights", weights, tokens, hidden=causal_mask(read), picked=read - 1)
+    if _is_number(settings):
+        column = min(settings["column"], length - 1)
+        path = NumberPath(
+            state["sentence"], read - 1, column, *state["projected"], hidden=causal_mask(length)
+        )
+        return [Note(note), path, replace(matrix, picked_column=column if column < read else None)]
     return [
         Note(note),
-        Matrix("attention weights", weights, tokens, hidden=hidden, picked=read - 1),
+        matrix,
         Matrix(
             "masked scores, scaled", state["masked_scores"], tokens, signed=True, picked=read - 1
         ),

@@ -6,6 +6,8 @@ import torch
 from chapter3_helpers.explorers.masking import (
     FIRST,
     LEARNED,
+    MATRICES,
+    NUMBER,
     RANDOM,
     SECOND,
     SENTENCE,
@@ -13,12 +15,13 @@ from chapter3_helpers.explorers.masking import (
     masking_panels,
     masking_state,
 )
+from chapter3_helpers.explorers.number_path import NumberPath
 from chapter3_helpers.training.pronoun_sentences import reason_first
 
 
 def settings(**changed):
     start = {"text": SENTENCE, "tokens_read": 12, "matrices": LEARNED, "way": FIRST, "seed": 789}
-    return {**start, **changed}
+    return {"show": MATRICES, "column": 4, **start, **changed}
 
 
 def test_the_last_word_finds_its_noun_and_not_before_it_is_read():
@@ -45,3 +48,17 @@ def test_a_seed_is_there_for_random_matrices_alone_and_they_take_any_words():
     explorer.controls["matrices"].value = RANDOM
     assert explorer.places["seed"].layout.display is None
     assert "“closed” looks most at" in explorer.view.value
+
+
+def test_the_path_of_one_number_says_which_keys_are_hidden():
+    asked = settings(tokens_read=7, show=NUMBER)
+    shown = masking_state(asked)["weights"][-1].tolist() + [0.0] * 5
+    for column, weight in enumerate(shown):
+        (path,) = (
+            panel
+            for panel in masking_panels(asked | {"column": column})
+            if isinstance(panel, NumberPath)
+        )
+        assert path.numbers["weight"] == pytest.approx(weight, abs=1e-5)
+        assert ("hidden from this query" in path.html()) == (column >= 7)
+    assert not any(isinstance(p, NumberPath) for p in masking_panels(asked | {"way": SECOND}))
