@@ -8,7 +8,13 @@ from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers._checks.modules import AttentionModule
-from chapter3_helpers._checks.numbers import check_dropout, check_flag, check_heads, check_sizes
+from chapter3_helpers._checks.numbers import (
+    check_dropout,
+    check_flag,
+    check_heads,
+    check_size,
+    check_sizes,
+)
 from chapter3_helpers._checks.tensors import check_input, check_tensor
 from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.softmax import softmax
@@ -92,8 +98,11 @@ class MultiHeadAttention(AttentionModule):
         qkv_bias: bool = False,
     ):
         super().__init__()
-        self.d_out, self.num_heads = check_heads(d_out, num_heads)
-        self.d_in, self.context_length = check_sizes(d_in=d_in, context_length=context_length)
+        self.d_in, self.d_out, self.context_length = check_sizes(
+            d_in=d_in, d_out=d_out, context_length=context_length
+        )
+        self.num_heads = check_size("num_heads", num_heads)
+        check_heads(self.d_out, self.num_heads)
         self.head_dim = self.d_out // self.num_heads
         check_flag("qkv_bias", qkv_bias)
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -152,8 +161,11 @@ class FusedMultiHeadAttention(AttentionModule):
         qkv_bias: bool = False,
     ):
         super().__init__()
-        self.d_out, self.num_heads = check_heads(d_out, num_heads)
-        self.d_in, self.context_length = check_sizes(d_in=d_in, context_length=context_length)
+        self.d_in, self.d_out, self.context_length = check_sizes(
+            d_in=d_in, d_out=d_out, context_length=context_length
+        )
+        self.num_heads = check_size("num_heads", num_heads)
+        check_heads(self.d_out, self.num_heads)
         self.head_dim = self.d_out // self.num_heads
         check_flag("qkv_bias", qkv_bias)
         self.W_qkv = nn.Linear(d_in, 3 * self.d_out, bias=qkv_bias)
@@ -184,7 +196,8 @@ class FusedMultiHeadAttention(AttentionModule):
     def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Compute queries, keys and values, (..., H, T, D) each, in one matrix product."""
         packed = self.W_qkv(x).view(*x.shape[:-1], 3, self.num_heads, self.head_dim)
-        return packed.transpose(-4, -2).unbind(-3)  # (..., T, 3, H, D) -> 3 times (..., H, T, D)
+        by_head = packed.transpose(-4, -2)  # (..., T, 3, H, D) -> (..., H, 3, T, D)
+        return by_head.unbind(-3)  # 3 times (..., H, T, D)
 
 
 def kernel_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:

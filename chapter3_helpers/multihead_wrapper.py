@@ -67,4 +67,5 @@ class MultiHeadAttentionWrapper(AttentionModule):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) after softmax and before dropout."""
-        return torch.stack([head.attention_weights(x) for head in self.heads], dim=-3)
+        weights = [head.attention_weights(x) for head in self.heads]  # H times (..., T, T)
+        return torch.stack(weights, dim=-3)  # (..., H, T, T)

@@ -65,7 +65,7 @@ def test_only_what_is_added_to_tokens_minds_where_the_sentence_stands(scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_curve_goes_through_the_scores_of_the_sentence(scheme):
-    """ "so" stands 4 places behind "oven": distance -4, in the sentence and on the curve."""
+    """ "so" stands 4 places after "oven": distance -4, in the sentence and on the curve."""
     state = positions_state({**DEFAULTS, "scheme": scheme, "head": 2})
     curve = state["curves"][0]
     assert state["distances"].tolist()[8] == -4
