@@ -92,7 +92,7 @@ class KeyValueCache:
 
     @torch.no_grad()
     def append(self, keys: torch.Tensor, values: torch.Tensor) -> None:
-        """Write the keys and values of new tokens, (B, K, T, D), behind the others."""
+        """Write the keys and values of new tokens, (B, K, T, D), after the others."""
         start, end = self._length, self._length + keys.shape[-2]
         if start == 0:
             like = {"dtype": keys.dtype, "device": keys.device}
@@ -169,19 +169,12 @@ class GroupedQueryAttention(AttentionModule):
     def forward(self, x: torch.Tensor, cache: KeyValueCache | None = None) -> torch.Tensor:
         """Map tokens (..., T, d_model) to context vectors (..., T, d_model).
 
-        With a cache, ``x`` continues behind the tokens in there and is added to them. A cache of
+        With a cache, ``x`` continues after the tokens in there and is added to them. A cache of
         other sizes, or without room for T more, is refused and stays as it was.
         """
         queries, keys, values = self._project(x, cache)
         if cache is not None:
-            past = len(cache)
-            cache.append(keys, values)
-            if any(new.requires_grad for new in (queries, keys, values)):
-                # for the way back, copies that no later token changes
-                keys = torch.cat([cache.keys[:, :, :past], keys], dim=-2)  # (B, K, S, D)
-                values = torch.cat([cache.values[:, :, :past], values], dim=-2)
-            else:
-                keys, values = cache.keys, cache.values
+            keys, values = self._extend(cache, queries, keys, values)  # (B, K, S, D)
         context = grouped_attention(queries, keys, values)  # (B, H, T, D)
         return self.out_proj(join_heads(context)).reshape(x.shape)
 
@@ -210,8 +203,24 @@ class GroupedQueryAttention(AttentionModule):
             queries, keys = apply_rotary(queries, turns), apply_rotary(keys, turns)
         return queries, keys, values
 
+    def _extend(
+        self,
+        cache: KeyValueCache,
+        queries: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add new keys and values to the cache; return all that it then holds, (B, K, S, D)."""
+        past = len(cache)
+        cache.append(keys, values)
+        if not any(new.requires_grad for new in (queries, keys, values)):
+            return cache.keys, cache.values
+        # for the way back, copies that no later token changes
+        keys = torch.cat([cache.keys[:, :, :past], keys], dim=-2)
+        return keys, torch.cat([cache.values[:, :, :past], values], dim=-2)
+
     def _turns(self, T: int, cache: KeyValueCache | None) -> torch.Tensor:
-        """Return the rotary frequencies (T, D / 2) of the positions behind the cache."""
+        """Return the rotary frequencies (T, D / 2) of the positions after the cache."""
         if cache is None:
             return rotary_frequencies(self.head_dim, T, self.theta)
         start, end = len(cache), len(cache) + T

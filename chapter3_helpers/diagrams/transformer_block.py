@@ -36,7 +36,7 @@ def language_model_diagram(
         weights: how much each word attends to each, (T, T).
         attended: what attention puts out, (T, d).
         worked: what the feed-forward network puts out, (T, d).
-        residuals: whether a way leads round each of the two, and is added behind it.
+        residuals: whether a way leads round each of the two, and is added after it.
 
     Raises:
         TypeError, ValueError: something does not fit.

@@ -29,7 +29,7 @@ CONTROLS = (
         "generated",
         "generated",
         1000,
-        f"Tokens generated so far, behind a prompt of {PROMPT}",
+        f"Tokens generated so far, after a prompt of {PROMPT}",
         options=[(f"{number:,}", number) for number in GENERATED],
     ),
     Words(
