@@ -36,7 +36,7 @@ def test_every_weight_can_be_reached_and_nothing_else(name):
     array = np.atleast_2d(MODEL.weights()[name])
     rows, columns = explorer.controls["row"], explorer.controls["column"]
     assert (len(rows.options), len(columns.options)) == array.shape
-    assert (rows.layout.display == "none") == (name == "c_proj_bias")
+    assert (explorer.places["row"].layout.display == "none") == (name == "c_proj_bias")
     rows.index, columns.index = len(rows.options) - 1, 7
     state = handmade_transformer_state({**explorer.settings, "value": 0.5})
     changed = state["model"].weights()[name] != MODEL.weights()[name]

@@ -1,29 +1,30 @@
 """The book, as ``make book`` builds it: from a folder, without a network, sliders included."""
 
 import os
-import random
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from chapter3_helpers import explorers
-from chapter3_helpers.explorers.controls import Seed, Slider, Steps, Switch
-from chapter3_helpers.explorers.widget import Explorer
 from tests.notebook_files import NOTEBOOKS, notebook_paths, read
-from tests.ui.driver import PARSE, READ
 
 BOOK = NOTEBOOKS.parent / "docs" / "_build" / "html"
-PAGES = ["index", "package", *(f"notebooks/{path.stem}" for path in notebook_paths())]
-OPEN = "document.querySelectorAll('details').forEach(fold => fold.open = true)"
-pytestmark = pytest.mark.skipif(
+built = pytest.mark.skipif(
     not (BOOK / "index.html").exists() and "REQUIRE_BROWSER" not in os.environ,
     reason="there is no book: make book",
 )
+pytestmark = built
+PAGES = ["index", "package", *(f"notebooks/{path.stem}" for path in notebook_paths())]
+OPEN = "document.querySelectorAll('details').forEach(fold => fold.open = true)"
 
 
 @pytest.fixture(scope="module")
 def page(browser):
+    yield from offline_page(browser)
+
+
+def offline_page(browser):
+    """Open a page without a network, which keeps what it asks for and what fails."""
     context = browser.new_context(offline=True, viewport={"width": 1200, "height": 900})
     page = context.new_page()
     page.asked, page.failed = [], []
@@ -54,59 +55,6 @@ def test_a_page_asks_for_nothing_from_elsewhere_and_draws_its_formulas_and_recor
     assert not re.search(r"\$[^$\n]+\\[a-z]+", page.locator("article").inner_text())
     unnamed = page.locator("article .cell_output > img:is(:not([alt]), [alt=''])")
     assert unnamed.count() == 0
-
-
-def value_of(explorer: Explorer, name: str, label: str):
-    """Return the value that a recording means by what it shows."""
-    control = next(control for control in explorer.spec if control.name == name)
-    if isinstance(control, Steps):
-        options = explorer.controls[name].options
-        pairs = [
-            option if isinstance(option, tuple) else (str(option), option) for option in options
-        ]
-        return dict(pairs)[label]
-    if isinstance(control, Switch):
-        return label == "on"
-    if isinstance(control, Slider | Seed):
-        return type(control.default)(float(label))
-    return label
-
-
-MOVE = """(root, draw) => {
-    const inputs = [...root.querySelectorAll('input, select')].filter(i => i.offsetParent);
-    const input = inputs[Math.floor(draw[0] * inputs.length)];
-    if (input.type === 'range') {
-        input.value = Math.round(draw[1] * input.max);
-        input.dispatchEvent(new Event('input'));
-    } else if (input.tagName === 'SELECT') {
-        input.selectedIndex = Math.floor(draw[1] * input.options.length);
-        input.dispatchEvent(new Event('change'));
-    } else input.click();
-}"""
-
-
-CHOSEN = """root => Object.fromEntries(Object.entries(JSON.parse(root.dataset.chosen)).filter(
-    ([name]) => !root.querySelector(`.c3-control-${name}`).hidden))"""
-
-
-@pytest.mark.parametrize("name", [name for name in PAGES if name.startswith("notebooks")])
-def test_recorded_controls_show_what_the_package_computes(page, name):
-    visit(page, name)
-    page.evaluate(OPEN)
-    draws = random.Random(123)
-    for root in page.locator(".c3-explorer").all():
-        expect(root.locator(".c3-tools")).to_be_visible()
-        explorer = getattr(explorers, root.get_attribute("id"))()
-        for _ in range(5):
-            root.evaluate(MOVE, [draws.random(), draws.random()])
-            chosen = root.evaluate(CHOSEN)
-            explorer.reset()
-            for control, label in chosen.items():
-                explorer.set(**{control: value_of(explorer, control, label)})
-            shown = root.locator(".c3-view").evaluate(READ)
-            assert shown == page.evaluate(PARSE, explorer.view.value), chosen
-            code = root.locator("pre").evaluate("pre => pre.textContent")
-            assert code == explorer.code(explorer.settings)
 
 
 def test_a_folded_section_opens_when_it_is_linked_to_or_searched_for(page):

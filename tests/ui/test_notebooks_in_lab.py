@@ -6,6 +6,7 @@ kept as a picture, in both themes and at two widths, for a person to look at.
 """
 
 import os
+import random
 import re
 from pathlib import Path
 
@@ -14,10 +15,12 @@ import pytest
 from playwright.sync_api import expect
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.controls import Words
+from chapter3_helpers.explorers.controls import Seed, Slider, Steps, Switch, Words
+from chapter3_helpers.explorers.widget import Explorer
 from tests.notebook_files import NOTEBOOKS, code_cells, notebook_paths, read
-from tests.ui.driver import PageExplorer
+from tests.ui.driver import PARSE, READ, PageExplorer
 from tests.ui.lab import choose_theme, errors, open_notebook, run_all, write_notebook
+from tests.ui.test_book import OPEN, built, offline_page, visit
 
 WHOLE = NOTEBOOKS / "07_fused_multihead.ipynb"
 PICTURES = Path(__file__).parents[2] / "ui-screenshots"
@@ -58,6 +61,66 @@ def test_explorer_follows_keyboard_and_mouse_and_shows_what_the_package_computes
     root = page.locator(".c3-explorer").nth(NAMES.index(name))
     drive(PageExplorer(page, root, getattr(explorers, name)()))
     assert errors(page) == []
+
+
+def value_of(explorer: Explorer, name: str, label: str):
+    """Return the value that a recording means by what it shows."""
+    control = next(control for control in explorer.spec if control.name == name)
+    if isinstance(control, Steps):
+        options = explorer.controls[name].options
+        pairs = [
+            option if isinstance(option, tuple) else (str(option), option) for option in options
+        ]
+        return dict(pairs)[label]
+    if isinstance(control, Switch):
+        return label == "on"
+    if isinstance(control, Slider | Seed):
+        return type(control.default)(float(label))
+    return label
+
+
+MOVE = """(root, draw) => {
+    const inputs = [...root.querySelectorAll('input, select')].filter(i => i.offsetParent);
+    const input = inputs[Math.floor(draw[0] * inputs.length)];
+    if (input.type === 'range') {
+        input.value = Math.round(draw[1] * input.max);
+        input.dispatchEvent(new Event('input'));
+    } else if (input.tagName === 'SELECT') {
+        input.selectedIndex = Math.floor(draw[1] * input.options.length);
+        input.dispatchEvent(new Event('change'));
+    } else input.click();
+}"""
+
+
+CHOSEN = """root => Object.fromEntries(Object.entries(JSON.parse(root.dataset.chosen)).filter(
+    ([name]) => !root.querySelector(`.c3-control-${name}`).hidden))"""
+
+
+@pytest.fixture(scope="module")
+def book_page(browser):
+    yield from offline_page(browser)
+
+
+@built
+@pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
+def test_recorded_explorer_shows_what_the_package_computes(book_page, path):
+    page = book_page
+    visit(page, f"notebooks/{path.stem}")
+    page.evaluate(OPEN)
+    draws = random.Random(123)
+    for root in page.locator(".c3-explorer").all():
+        expect(root.locator(".c3-tools")).to_be_visible()
+        explorer = getattr(explorers, root.get_attribute("id"))()
+        for _ in range(4):
+            root.evaluate(MOVE, [draws.random(), draws.random()])
+            chosen = root.evaluate(CHOSEN)
+            explorer.reset()
+            for control, label in chosen.items():
+                explorer.set(**{control: value_of(explorer, control, label)})
+            shown = root.locator(".c3-view").evaluate(READ)
+            assert shown == page.evaluate(PARSE, explorer.view.value), chosen
+            code = root.locator("pre").evaluate("pre => pre.textContent")
+            assert code == explorer.code(explorer.settings)
 
 
 def test_explorers_are_drawn_in_the_ink_of_the_theme(page):
