@@ -19,6 +19,8 @@ extensions = [
 exclude_patterns = ["_build", "extensions"]
 html_theme = "sphinx_book_theme"
 html_title = project
+RECORDINGS = DOCS / "_build" / "recordings"  # pages writes them, once Sphinx has looked for it
+RECORDINGS.mkdir(parents=True, exist_ok=True)
 html_static_path = ["_static", "_build/recordings"]
 html_css_files = ["explorers.css", "book.css"]
 html_js_files = ["book.js"]
