@@ -39,10 +39,9 @@ LAB_ARGS ?=
 
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=600
 TOLERANT := -p tests.regression.tolerance
-# A worker for each core and one more, since browser tests wait much; files go to them whole, and
-# beyond four workers the longest file takes longest.
-WORKERS := $(shell $(PYTHON) -c 'import os; print(min(os.cpu_count() + 1, 4))')
-SIDE_BY_SIDE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# A worker for each core, to which files go whole; beyond four the longest file takes longest.
+# (One worker more than cores was slower: what browser tests wait for runs on the same cores.)
+SIDE_BY_SIDE := -n logical --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help setup lab test test-python test-notebooks test-ui check-torch book bench bench-ui regen lint format clean
 
