@@ -38,6 +38,12 @@ def visit(page, name: str, rest: str = "") -> None:
     page.goto((BOOK / f"{name}.html").as_uri() + rest)
 
 
+def words_of(name: str) -> str:
+    """Return what a page's notebook says outside its code."""
+    cells = read(NOTEBOOKS / f"{name.removeprefix('notebooks/')}.ipynb").cells
+    return "".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_asks_for_nothing_from_elsewhere_and_draws_its_formulas_and_recordings(page, name):
     page.asked.clear()
@@ -52,6 +58,7 @@ def test_a_page_asks_for_nothing_from_elsewhere_and_draws_its_formulas_and_recor
         "all => all.map(math => math.clientHeight || math.getBoundingClientRect().height)"
     )
     assert all(size > 5 for size in sizes)
+    assert sizes or not name.startswith("notebooks/") or "$" not in words_of(name)
     assert not re.search(r"\$[^$\n]+\\[a-z]+", page.locator("article").inner_text())
     unnamed = page.locator("article .cell_output > img:is(:not([alt]), [alt=''])")
     assert unnamed.count() == 0

@@ -108,7 +108,9 @@ def test_recorded_explorer_shows_what_the_package_computes(book_page, path):
     visit(page, f"notebooks/{path.stem}")
     page.evaluate(OPEN)
     draws = random.Random(123)
-    for root in page.locator(".c3-explorer").all():
+    roots = page.locator(".c3-explorer").all()
+    assert [root.get_attribute("id") for root in roots] == list(CELLS[path.stem])
+    for root in roots:
         expect(root.locator(".c3-tools")).to_be_visible()
         explorer = getattr(explorers, root.get_attribute("id"))()
         for _ in range(4):
