@@ -132,7 +132,7 @@ def test_nothing_is_left_behind(topic):
         return len(gc.get_objects()), len(widget_registry._instances)
 
     before, after = living_after_a_walk(), living_after_a_walk()  # the first one fills caches
-    assert after[0] - before[0] < steps
+    assert after[0] - before[0] < steps / 2  # a move may be to where a control stands
     assert after[1] == before[1]
 
 
