@@ -38,6 +38,7 @@ class Curves(Panel):
         mark: the x that the sliders stand at.
         log: logarithmic axes, a subset of ``"xy"``.
         limits: (lowest, highest) y, so that the scale stays while the curves move.
+        width: pixels across; two of 344 stand side by side on a narrow page.
     """
 
     title: str
@@ -48,9 +49,10 @@ class Curves(Panel):
     mark: float | None = None
     log: str = ""
     limits: tuple[float, float] | None = None
+    width: int = 420
 
     def html(self) -> str:
-        width, height, left, bottom, top = 420, 240, 58, 40, 12
+        width, height, left, bottom, top = self.width, 240, 58, 40, 12
         x = to_array(self.x).astype(float)
         lines = {label: to_array(line).astype(float) for label, line in self.lines.items()}
         to_x, x_ticks = _axis(x, left, width - 22, "x" in self.log)

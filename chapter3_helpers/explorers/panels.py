@@ -84,7 +84,8 @@ class Matrix(Panel):
         dropped = None if self.dropped is None else to_array(self.dropped)
         across = some_of(len(columns), self.picked_column)
         linked = " c3q" if self.corner == (QUERY_LABEL, KEY_LABEL) else ""
-        turned = " c3t" if len(across) > 10 else ""
+        wide = max((len(columns[j]) for j in across if j is not None), default=0)
+        turned = " c3t" if len(across) > 10 and wide > 4 else ""
         lines = [
             f'<div class="c3w"><table class="c3m{linked}{turned}">'
             f"<caption>{escape(self.title)}</caption>",
@@ -184,12 +185,12 @@ class Bars(Panel):
     decimals: int | None = None
 
     def presented(self) -> "Bars":
-        return replace(self, decimals=2)
+        return replace(self, decimals=2 if self.decimals is None else min(2, self.decimals))
 
     def html(self) -> str:
         rows = []
         values = to_array(self.values).astype(float)
-        decimals = self.decimals or decimals_for(values)
+        decimals = decimals_for(values) if self.decimals is None else self.decimals
         for label, value in zip(self.labels, values, strict=True):
             known = value > -math.inf  # NaN is not
             width = 100 * min(max(value / self.largest, 0.0), 1.0) if known else 0.0

@@ -77,6 +77,7 @@ _CONTROLS = """
  background:var(--jp-layout-color0,#fff);border-bottom:1px solid var(--jp-border-color1,#bbb)}
 .c3-controls>.widget-inline-hbox,.c3-controls>.widget-box{margin:0}
 .c3-controls .widget-label{flex:0 0 auto;min-width:0;margin-right:6px}
+.c3-controls .widget-readout{flex:none}
 .c3-controls>.widget-box>.widget-slider{flex:1 1 auto;max-width:none;margin:2px 0}
 .c3-controls .widget-dropdown{flex:0 1 auto}
 .c3-controls .widget-checkbox{padding-right:8px}
@@ -100,11 +101,11 @@ _CONTROLS = """
 .c3-thumbnails .c3-buttons.c3-buttons{display:block;max-width:none!important}
 .c3-thumbnails .widget-label{display:none}
 .c3-thumbnails :is(.widget-radio-box,.c3g){display:grid!important;gap:6px!important;padding:2px;
- grid-template-columns:repeat(auto-fill,calc(var(--thumb,76px) + 12px))}
-.c3-thumbnails img{width:var(--thumb,76px);height:var(--thumb,76px);
- margin:calc(var(--thumb,76px)*.29) 6px 4px;display:block;
+ grid-template-columns:repeat(auto-fill,calc(var(--thumb,72px) + 12px))}
+.c3-thumbnails img{width:var(--thumb,72px);height:var(--thumb,72px);
+ margin:calc(var(--thumb,72px)*.3) 6px 4px;display:block;
  image-rendering:pixelated;outline:1px solid var(--jp-border-color1,#bbb)}
-.c3-thumbnails .widget-radio-box label{height:calc(var(--thumb,76px)*1.29 + 4px);
+.c3-thumbnails .widget-radio-box label{height:calc(var(--thumb,72px)*1.3 + 4px);
  padding:0;text-align:center;
  box-sizing:border-box}
 .c3-thumbnails label:has(input:checked){background:none;color:inherit;
@@ -116,15 +117,15 @@ _PRESENT = """
 .c3-present .c3{font-size:20px;justify-content:center}
 .c3-present .c3 :is(caption,h4,figcaption){font-size:22px}
 .c3-present .c3 .c3m .corner{font-size:16px}
-.c3-present .c3 .c3m td{padding:9px 12px}
-.c3-present .c3 .c3b .b{width:420px}.c3-present .c3 .c3b .b div{height:24px}
-.c3-present .c3>:not(p){flex:1 1 100%}
+.c3-present .c3 .c3m td{min-width:1.9em;padding:9px 6px}
+.c3-present .c3 .c3b .b{width:min(420px,36vw)}.c3-present .c3 .c3b .b div{height:24px}
+.c3-present .c3>:not(p,.c3b){flex:1 1 100%}
 .c3-present .c3>:not(p) table{margin:auto}
 .c3-present .c3 svg{display:block;width:min(100%,1040px);height:auto;margin:auto}
 .c3-present .c3-controls :is(label,.widget-label,.widget-readout,button,input,select){
  font-size:20px;line-height:1.4;height:auto}
 .c3-present .c3-controls .widget-readout{min-width:3em}
-.c3-present .c3-thumbnails{--thumb:110px}
+.c3-present .c3-thumbnails{--thumb:108px}
 .c3-present .c3-thumbnails .widget-radio-box label{font-size:19px;line-height:28px}
 """
 _PANELS = f"""
@@ -135,8 +136,8 @@ _PANELS = f"""
  color:inherit;font-size:inherit}}
 .c3 th{{font-weight:400;color:inherit;background:none;white-space:pre}}
 .c3 tr{{background:none!important}}
-.c3 .c3m td{{min-width:3em;padding:5px 6px;text-align:center;font-variant-numeric:tabular-nums;
- border:1px solid {CELL_BORDER}}}
+.c3 .c3m td{{min-width:3em;padding:5px 6px;text-align:center;white-space:nowrap;
+ font-variant-numeric:tabular-nums;border:1px solid {CELL_BORDER}}}
 .c3 .c3m th{{padding:2px 8px;text-align:right}}
 .c3 .c3m th[scope=col]{{text-align:center}}
 .c3 .c3t th[scope=col]{{vertical-align:bottom}}
@@ -161,12 +162,13 @@ _PANELS = f"""
  color:var(--jp-content-font-color2,#555)}}
 .c3 :is(.c3b,.c3f) td{{text-align:left;padding:2px 8px 2px 0;
  font-variant-numeric:tabular-nums;max-width:44em;overflow-wrap:anywhere}}
+.c3 .c3b td.n{{white-space:nowrap}}
 .c3 .c3b .b{{width:180px;padding:0;border-left:1px solid var(--jp-border-color1,#bbb)}}
 .c3 .c3b .b div{{height:14px;background:#2a7fba}}
 .c3 .c3n{{margin:0;flex:0 0 100%}}
 .c3 .c3v{{margin:0}}.c3 .c3v svg{{max-width:100%;height:auto;font-size:11px;fill:currentColor}}
-.c3 .c3v .grid{{stroke:currentColor;opacity:.2}}.c3 .c3v .mark{{stroke:#d9622b;
- stroke-dasharray:4 3;stroke-width:2}}
+.c3 .c3v .grid{{stroke:currentColor;opacity:.2}}.c3 .c3v .mark{{stroke:currentColor;
+ opacity:.6;stroke-dasharray:4 3;stroke-width:2}}
 .c3 .c3lines path{{fill:none;stroke:#7a6bc9;opacity:.85}}
 .c3 .c3lines path.pale{{opacity:.2}}
 .c3 .c3v .c3lines text{{font-size:13px;cursor:default}}
