@@ -67,6 +67,9 @@ def keep_timings(notebook: nbformat.NotebookNode, before: nbformat.NotebookNode)
         exempted = "nbval-ignore-output" in cell.metadata.get("tags", [])
         if exempted and without_numbers(cell.outputs) == without_numbers(old.outputs):
             cell.outputs = old.outputs
+            for output in cell.outputs:
+                if "execution_count" in output:  # cells may have come or gone before this one
+                    output.execution_count = cell.execution_count
 
 
 def without_numbers(outputs: list) -> list[str]:
