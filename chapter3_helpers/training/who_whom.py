@@ -74,7 +74,7 @@ def encode(sentence: str) -> tuple[tuple[str, ...], torch.Tensor]:
     """
     if not isinstance(sentence, str):
         raise TypeError(f"sentence must be a string, got {type(sentence).__name__}")
-    words = split_tokens(sentence.strip().removesuffix("."))
+    words = split_tokens(sentence.rstrip(" .!?。！？"))
     if len(words) != 3:
         raise ValueError(f"sentence must be 3 words, such as 'Ann thanked Bob', got {sentence!r}")
     return (*words, "."), _sentences(*word_vectors(words))

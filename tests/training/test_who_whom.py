@@ -69,7 +69,8 @@ def test_a_reader_takes_any_words(trained):
     readers, _ = trained
     assert answer(readers[2], "Ann thanked Bob.") == ("Ann", "Bob")
     assert answer(readers[2], "Bob thanked Ann") == ("Bob", "Ann")
-    assert answer(readers[2], "猫爱狗") == ("猫", "狗")
+    assert answer(readers[2], "猫爱狗。") == ("猫", "狗")
+    assert answer(readers[2], "Grandma hugged Zoe! ") == ("Grandma", "Zoe")
     assert len(set(answer(readers[1], "Ann thanked Bob"))) == 1
 
 
