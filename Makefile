@@ -26,12 +26,13 @@ export JUPYTER_PLATFORM_DIRS := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 # Loopback only, with a token, encrypted to the kernel; no news, no look for updates, no extensions
-# from elsewhere. Names in the file list get the width of the date as well.
+# from elsewhere. Names in the file list get the width of the date as well, and some more: see lab.
 LAB_FLAGS := --ip=127.0.0.1 \
 	--KernelManager.transport_encryption=auto \
 	--LabApp.news_url=None \
 	--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
-	--LabApp.extension_manager=readonly
+	--LabApp.extension_manager=readonly \
+	--LabApp.custom_css=True
 ifeq ($(shell id -u),0)
 LAB_FLAGS += --allow-root
 endif
@@ -57,7 +58,8 @@ $(INSTALLED): $(CONSTRAINTS) pyproject.toml
 	@touch $@
 
 lab: setup  ## open the series in JupyterLab, at the first notebook
-	@mkdir -p "$(JUPYTER_CONFIG_DIR)/labconfig"
+	@mkdir -p "$(JUPYTER_CONFIG_DIR)/labconfig" "$(JUPYTER_CONFIG_DIR)/custom"
+	@echo 'body { --jp-sidebar-min-width: 280px }' > "$(JUPYTER_CONFIG_DIR)/custom/custom.css"
 	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}, "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": false}}' > "$(JUPYTER_CONFIG_DIR)/labconfig/default_setting_overrides.json"
 	jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/$(notdir $(firstword $(NOTEBOOKS))) $(LAB_ARGS)
 

@@ -88,9 +88,10 @@ class Curves(Panel):
                 f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2">'
                 f"<title>{escape(label)}</title></polyline>"
             )
+        words = {} if list(lines) == [self.ylabel] else lines  # the axis has said it
         legend = "".join(
             f'<span><i style="background:{colour}"></i>{escape(label)}</span>'
-            for colour, label in zip(_colours(len(lines)), lines, strict=True)
+            for colour, label in zip(_colours(len(words)), words, strict=True)
         )
         return _svg(self.title, width, height, "".join(parts), f'<p class="c3l">{legend}</p>')
 

@@ -76,7 +76,7 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
     facts = {
         "projection": f"(6, {d_out})",
         "after the split": f"({num_heads}, 6, {d_out // num_heads})",
-        "scores are divided by": f"sqrt({d_out // num_heads}) = {(d_out // num_heads) ** 0.5:.4f}",
+        "scores are divided by": f"sqrt({d_out // num_heads}) = {(d_out // num_heads) ** 0.5:.4g}",
     }
     head = settings["head"]
     return [
@@ -90,7 +90,6 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
             texts=[[str(head) for head in row] for row in state["owners"].tolist()],
             corner=("token", "number"),
         ),
-        Facts(facts, "shapes"),
         Matrix(f"weights of head {head}", state["weights"][head], TOKENS, hidden=causal_mask(6)),
         Matrix(
             "the numbers: queries of all tokens",
@@ -100,6 +99,7 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
             signed=True,
             corner=("token", "number"),
         ),
+        Facts(facts, "shapes"),
     ]
 
 

@@ -27,7 +27,7 @@ CONTROLS = (
     ),
     Steps(
         "generated",
-        "generated",
+        "tokens generated",
         1000,
         f"Tokens generated so far, after a prompt of {PROMPT}",
         options=[(f"{number:,}", number) for number in GENERATED],
@@ -44,7 +44,7 @@ CONTROLS = (
         0,
         "Which query head to show in large",
         options=lambda settings: [
-            (f"{head}: kv {head * settings['num_kv_heads'] // HEADS}", head)
+            (f"{head} → kv {head * settings['num_kv_heads'] // HEADS}", head)
             for head in range(HEADS)
         ],
     ),
@@ -108,10 +108,10 @@ def grouped_query_panels(settings: Settings) -> list[Panel]:
     }
     facts = {
         "tokens so far": f"{PROMPT} + {settings['generated']:,} = {num_tokens:,}",
-        "cache, one layer in float32": f"2 · {num_tokens:,} · {kv_heads} · {HEAD_DIM} · 4 = "
+        "cache in float32": f"2 · {num_tokens:,} · {kv_heads} · {HEAD_DIM} · 4 = "
         f"{state['cache_bytes']:,} bytes",
-        "multiplications for the newest token, cached": f"{state['with_cache']:,}",
-        "the same, everything again": f"{state['without_cache']:,}",
+        "multiplications with it": f"{state['with_cache'] / 1e6:,.1f} million",
+        "multiplications without": f"{state['without_cache'] / 1e6:,.1f} million",
     }
     return [
         Note(_note(state, settings)),
@@ -123,7 +123,7 @@ def grouped_query_panels(settings: Settings) -> list[Panel]:
             hidden=hidden,
         ),
         Curves(
-            "what is kept",
+            "size of the cache",
             "tokens so far",
             "cache in MB",
             lengths,
@@ -131,7 +131,7 @@ def grouped_query_panels(settings: Settings) -> list[Panel]:
             mark=num_tokens,
             log="xy",
         ),
-        Facts(facts),
+        Facts(facts, "one layer, for the newest token"),
     ]
 
 

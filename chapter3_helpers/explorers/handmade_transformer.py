@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers.explorers.controls import Pick, Settings, Steps, Words
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.controls import Buttons, Pick, Settings, Steps, Words
+from chapter3_helpers.explorers.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.handmade_transformer import (
     ALPHABET,
@@ -38,7 +38,7 @@ def _place(settings: Settings) -> tuple[int, ...]:
 
 
 def _row_options(settings: Settings) -> list[tuple[str, int]]:
-    return [(f"{i}: {name}", i) for i, name in enumerate(_row_names(settings["name"]))]
+    return [(name, i) for i, name in enumerate(_row_names(settings["name"]))]
 
 
 def _value_options(settings: Settings) -> list[tuple[str, float]]:
@@ -59,7 +59,7 @@ CONTROLS = (
         "Which array of weights",
         options=tuple(MODEL.weights()),
     ),
-    Steps(
+    Buttons(
         "row",
         "row",
         4,
@@ -67,12 +67,12 @@ CONTROLS = (
         lambda settings: settings["name"] != "c_proj_bias",
         options=_row_options,
     ),
-    Steps(
+    Buttons(
         "column",
         "column",
         3,
         "The column of the weight: what is written",
-        options=[(f"{i}: {name}", i) for i, name in enumerate(COLUMNS)],
+        options=[(name, i) for i, name in enumerate(COLUMNS)],
     ),
     Steps("value", "new weight", 0.0, "What the weight is changed to", options=_value_options),
 )
@@ -119,12 +119,6 @@ def handmade_transformer_panels(settings: Settings) -> list[Panel]:
     if settings["value"] != was:
         texts[row][column] = f"{was:g} → {settings['value']:g}"
     hidden = np.triu(np.ones((len(labels),) * 2, dtype=bool), k=1)
-    facts = {
-        "prompt": settings["prompt"],
-        "goes on with": state["completion"],
-        "before the change": state["completion_before"],
-        "right on aab, aab, …": f"{state['right'][0]} of {state['right'][1]}",
-    }
     return [
         Note(_note(state, settings)),
         Matrix(
@@ -134,6 +128,7 @@ def handmade_transformer_panels(settings: Settings) -> list[Panel]:
             COLUMNS,
             signed=True,
             picked=row,
+            picked_column=column,
             corner=("row", "column"),
             texts=texts,
         ),
@@ -147,21 +142,24 @@ def handmade_transformer_panels(settings: Settings) -> list[Panel]:
             corner=("token", "next token"),
             texts=[[f"{logit:g}" for logit in pair] for pair in (state["logits"] + 0.0).tolist()],
         ),
-        Facts(facts, "what it writes"),
     ]
 
 
 def _note(state: dict[str, Any], settings: Settings) -> str:
     number, total = state["right"]
-    was = MODEL.weights()[settings["name"]][_place(settings)]
+    was, before = MODEL.weights()[settings["name"]][_place(settings)], state["completion_before"]
+    same = state["completion"] == before
+    writes = f"“{settings['prompt']}” goes on with “{state['completion']}”"
+    count = f"{number} of {total} letters of aab, aab, … are right"
     if settings["value"] == was:
-        return f"This weight is as it was, {was:g}: {number} of {total} are right."
-    change = f"From {was:g} to {settings['value']:g}: {number} of {total} are right"
+        return f"This weight is as it was, {was:g}: {writes}, and {count}."
+    writes += " as before" if same else f" instead of “{before}”"
+    change = f"From {was:g} to {settings['value']:g}: {writes}"
     if number < total:
-        return f"{change}. Which other values would do?"
-    if state["completion"] != state["completion_before"]:
-        return f"{change}, and yet this prompt goes on differently: a prompt that the count misses."
-    return f"{change}, and this prompt goes on as before. Is there a prompt that shows the change?"
+        return f"{change}, and {count}. Which values would keep them all right?"
+    if not same:
+        return f"{change}, and yet {count}: a prompt that the count misses."
+    return f"{change}, and {count}. Is there a prompt that shows the change?"
 
 
 def handmade_transformer_code(settings: Settings) -> list[str]:

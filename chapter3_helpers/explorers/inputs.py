@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from chapter3_helpers.diagrams.core.painting import short
-from chapter3_helpers.explorers.controls import Buttons, Settings, Steps, Words
+from chapter3_helpers.explorers.controls import Buttons, Settings, Words
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
 EXAMPLE_TEXT = " ".join(TOKENS)
@@ -81,16 +81,16 @@ def row_picker(default: int = 0, **words: Any) -> Buttons:
     return Buttons(default=default, options=_token_options, **words)
 
 
-def swap_pickers() -> tuple[Steps, Steps]:
-    """Return sliders for two words that change places: all but the last, whose row is watched."""
+def swap_pickers() -> tuple[Buttons, Buttons]:
+    """Return buttons for two words that change places: all but the last, whose row is watched."""
 
     def options(settings: Settings) -> list[tuple[str, int]]:
         every = _token_options(settings)
         return every[:-1] or every
 
     return (
-        Steps("first", "swap", 1, "Its place is swapped with the next one's", options=options),
-        Steps("second", "with", 4, "Pick the same word to swap nothing", options=options),
+        Buttons("first", "swap", 1, "Its place is swapped with the next one's", options=options),
+        Buttons("second", "with", 4, "Pick the same word to swap nothing", options=options),
     )
 
 

@@ -20,9 +20,9 @@ from chapter3_helpers.performance import (
 
 # operations and bytes per second, in float32: round numbers, for comparison with your own
 MACHINES = {
-    "two CPU cores (200 GFLOP/s, 20 GB/s)": (200e9, 20e9),
-    "a desktop (1 TFLOP/s, 60 GB/s)": (1e12, 60e9),
-    "a large GPU (60 TFLOP/s, 4 TB/s)": (60e12, 4e12),
+    "two CPU cores": (200e9, 20e9),
+    "a desktop": (1e12, 60e9),
+    "a large GPU": (60e12, 4e12),
 }
 LENGTHS = tuple(2**k for k in range(15))
 WIDTHS = (64, 128, 256, 512, 768, 1024, 1600, 2048, 4096)
@@ -40,10 +40,17 @@ CONTROLS = (
         "The two limits to count with: arithmetic and memory, in round numbers",
         options=tuple(MACHINES),
     ),
-    Steps("tokens", "T", 1024, "Tokens in a sentence", options=LENGTHS),
-    Steps("batch", "batch", 8, "Sentences at once", options=LENGTHS[:8]),
-    Steps("width", "d", 768, "Numbers for each token", options=WIDTHS),
-    Steps("heads", "heads", 12, "Heads: divisors of d, up to 128", options=_head_options),
+    Steps("tokens", "T (tokens)", 1024, "Tokens in a sentence", options=LENGTHS),
+    Steps("batch", "batch", 8, "Sentences at once", options=LENGTHS[:8], presented=False),
+    Steps("width", "d (width)", 768, "Numbers for each token", options=WIDTHS),
+    Steps(
+        "heads",
+        "heads",
+        12,
+        "Heads: divisors of d, up to 128",
+        options=_head_options,
+        presented=False,
+    ),
 )
 
 
@@ -69,10 +76,9 @@ def _sizes(settings: Settings) -> Sizes:
 def performance_panels(settings: Settings) -> list[Panel]:
     """Return the roof with the variants under it, times, memory, and times against T."""
     state, limits = performance_state(settings), MACHINES[settings["machine"]]
-    break_even = limits[0] / limits[1]
     milliseconds = [1e3 * seconds for seconds in state["seconds"]]
     largest = max(milliseconds)
-    unit = 1 if largest >= 1 else 1e-3  # so that four decimals say something
+    unit = 1 if largest >= 1 else 1e-3
     against = {
         variant: [
             1e3 * least_seconds(_sizes({**settings, "tokens": T}), variant, *limits)
@@ -91,18 +97,27 @@ def performance_panels(settings: Settings) -> list[Panel]:
             names,
             [value / unit for value in milliseconds],
             largest / unit,
-            decimals=1,
+            decimals=0 if largest / unit >= 100 else 1,
         ),
         _roof(state["intensities"][1], state["intensities"][3], limits),
         Curves(
-            "least time against T", "T", "ms", LENGTHS, against, mark=settings["tokens"], log="xy"
+            "least time for each T",
+            "T",
+            "ms",
+            LENGTHS,
+            against,
+            mark=settings["tokens"],
+            log="xy",
+            width=344,
         ),
         Facts(
             {
                 "useful operations": f"{state['useful'] / 1e9:,.3g} GFLOP",
-                "one tensor of scores (B, H, T, T)": f"{state['scores_bytes'] / 1e6:,.3g} MB",
-                "one tensor of contexts (B, T, d)": f"{state['context_bytes'] / 1e6:,.3g} MB",
-                "break-even of this machine": f"{break_even:.0f} operations/byte",
+                "scores (B, H, T, T)": f"{state['scores_bytes'] / 1e6:,.3g} MB",
+                "contexts (B, T, d)": f"{state['context_bytes'] / 1e6:,.3g} MB",
+                "this machine computes": f"{limits[0] / 1e9:,.0f} GFLOP/s",
+                "and moves": f"{limits[1] / 1e9:,.0f} GB/s",
+                "break-even": f"{limits[0] / limits[1]:.0f} operations/byte",
             },
             "counted",
         ),
@@ -115,18 +130,20 @@ def _roof(split: float, fused: float, limits: tuple[float, float]) -> Curves:
     across = [ends[0] * (ends[1] / ends[0]) ** (k / 40) for k in range(41)]
     across = sorted([*across, split, split, fused, fused])
     heights = [roof(value, *limits) / 1e9 for value in across]
-    lines = {"roof": heights}
+    lines = {}  # the roof last, so that split and fused have the same colours in both pictures
     for name, intensity_there in (("split", split), ("fused", fused)):
         foot = across.index(intensity_there)
         lines[name] = [math.nan] * len(across)
         lines[name][foot : foot + 2] = heights[0], heights[foot]
+    lines["roof"] = heights
     return Curves(
-        "the roof, and how high split and fused can stand under it",
+        "split and fused under the roof",
         "operations for each byte moved",
         "GFLOP/s",
         across,
         lines,
         log="xy",
+        width=344,
     )
 
 

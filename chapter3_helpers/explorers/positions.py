@@ -1,5 +1,6 @@
 """The explorer of ``08_positions``: six ways to place a sentence, a swap of words, and a move."""
 
+import math
 from typing import Any
 
 import torch
@@ -81,7 +82,7 @@ CONTROLS = (
         low=1,
         high=12,
     ),
-    Switch("causal", "hide the future", False, "The causal mask, in addition"),
+    Switch("causal", "hide the future", False, "The causal mask, in addition", presented=False),
     Seed("seed", "seed", 123, "Another seed draws other weight matrices"),
     Thumbnails(
         "head",
@@ -160,27 +161,30 @@ def positions_panels(settings: Settings) -> list[Panel]:
     """Return the weights, the last row without and with the swap, and the score by distance."""
     state = positions_state(settings)
     tokens, scheme = state["tokens"], settings["scheme"]
-    first, second, last = settings["first"], settings["second"], len(tokens) - 1
+    first, last = settings["first"], len(tokens) - 1
     hidden = causal_mask(len(tokens)) if settings["causal"] else None
+    scores = torch.cat([*state["curves"].values()])
+    scores = scores[scores.isfinite()].tolist()
     panels: list[Panel] = [
         Note(_note(state, settings)),
         Matrix(
-            f"what “{tokens[last]}” gives every word, wherever it stands",
+            f"what “{tokens[last]}” gives each word",
             torch.stack([state["before"], state["after"]]),
-            ["as typed", f"“{tokens[first]}” and “{tokens[second]}” swapped"],
+            ["as typed", "swapped"],
             tokens,
             corner=("order", KEY_LABEL),
         ),
-        Facts(_facts(settings), "what is added"),
         Matrix(f"weights, positions: {scheme}", state["weights"], tokens, hidden=hidden),
         Curves(
             f"score of “{tokens[last]}” asking “{tokens[first]}”",
             "key's position minus query's position",
             "score",
             state["distances"],
-            {f"from {start} on": curve for start, curve in state["curves"].items()},
+            {f"starts at {start}": curve for start, curve in state["curves"].items()},
             mark=first - last if last - first <= REACH else None,
+            limits=(2 * math.floor(min(scores) / 2), 2 * math.ceil(max(scores) / 2)),
         ),
+        Facts(_facts(settings), "what tells the order"),
     ]
     if scheme == ALIBI:
         panels.insert(
@@ -197,7 +201,7 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
         text = "Nothing is swapped. "
     elif swap > SAME:
         text = (
-            f"Swapping “{first}” and “{second}” changes a weight of “{tokens[-1]}” by {swap:.4f}. "
+            f"Swapping “{first}” and “{second}” changes a weight of “{tokens[-1]}” by {swap:.2g}. "
         )
     else:
         text = f"Swapping “{first}” and “{second}” changes nothing for “{tokens[-1]}”. "
@@ -205,7 +209,7 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
         return text + "Move the sentence: do the weights follow, and does the score?"
     move = (state["weights"] - state["unmoved"]).abs().max().item()
     if move > SAME:
-        return text + f"Moving the sentence by {start} changes a weight by {move:.4f}."
+        return text + f"Moving the sentence by {start} changes a weight by {move:.2g}."
     if settings["scheme"] == NONE:
         return text + f"Moving the sentence by {start} changes nothing: no position is known."
     return text + f"Moving the sentence by {start} changes nothing: only the distance counts."
@@ -214,18 +218,19 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
 def _facts(settings: Settings) -> dict[str, str]:
     scheme = settings["scheme"]
     if scheme == LEARNED:
-        return {"to every token": f"a row of a table ({TABLE}, 4), untrained, ten times as large"}
+        return {"added to every token": f"a row of an untrained table ({TABLE}, 4), times ten"}
     if scheme == SINUSOIDS:
-        return {"to every token": "cosine and sine of a fast and of a slow hand"}
+        return {"added to every token": "cosine and sine of a fast and of a slow hand"}
     if scheme == LINEAR:
-        return {"to every score": "-1 for each position between query and key"}
+        return {"added to every score": "-1 for each position between query and key"}
     if scheme == ALIBI:
         slope = alibi_slopes(settings["num_heads"])[settings["head"]].item()
-        return {"to every score": f"-{slope:.4f} for each position between query and key"}
+        return {"added to every score": f"-{slope:.3g} for each position between query and key"}
     if scheme == ROTARY:
         speeds = rotary_frequencies(4, 2, settings["theta"])[1].angle().tolist()
-        return {"a turn of queries and keys": " and ".join(f"{s:.4f}" for s in speeds) + " radians"}
-    return {"to tokens and scores": "nothing"}
+        each = " and ".join(f"{speed:.3g}" for speed in speeds)
+        return {"queries and keys are turned by": f"{each} radians for each position"}
+    return {"added to tokens and scores": "nothing"}
 
 
 def positions_code(settings: Settings) -> list[str]:

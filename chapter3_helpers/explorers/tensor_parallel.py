@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chapter3_helpers.explorers.controls import Settings, Slider, Steps, Switch
+from chapter3_helpers.explorers.controls import Buttons, Settings, Slider, Steps, Switch
 from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import divisors
 from chapter3_helpers.explorers.panels import Facts, Note, Panel
-from chapter3_helpers.explorers.style import LEVELS
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.grouped_query import kv_cache_bytes
 from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process
@@ -20,15 +19,15 @@ BYTES_PER_SECOND, LINK, START = 3.35e12, 400e9, 10e-6  # memory, link, before ev
 
 
 CONTROLS = (
-    Steps("num_heads", "query heads", 32, "Query heads", options=HEADS),
-    Steps(
+    Buttons("num_heads", "query heads", 32, "Query heads", options=HEADS),
+    Buttons(
         "num_kv_heads",
         "kv heads",
         8,
         "Heads with keys and values; a divisor of the query heads",
         options=lambda settings: divisors(settings["num_heads"]),
     ),
-    Steps(
+    Buttons(
         "num_processes",
         "devices",
         8,
@@ -41,13 +40,15 @@ CONTROLS = (
         128,
         "Numbers per head; the width of a token is heads times this",
         options=HEAD_DIMS,
+        presented=False,
     ),
-    Slider("num_layers", "layers", 32, "Layers of the model", low=1, high=128),
+    Slider("num_layers", "layers", 32, "Layers of the model", low=1, high=128, presented=False),
     Switch(
         "feed_forward",
         "feed-forward too",
         True,
         "Count its weights, and its all-reduce, in every layer",
+        presented=False,
     ),
 )
 
@@ -69,7 +70,7 @@ class Devices(Panel):
             groups = "".join(self._group(kv_head) for kv_head in kv_heads)
             boxes.append(
                 '<div style="border:1px solid var(--jp-border-color1,#bbb);padding:4px 8px">'
-                f'device {device}<div class="c3g" style="gap:2px 12px">{groups}</div></div>'
+                f'<b>device {device}</b><div class="c3g" style="gap:2px 12px">{groups}</div></div>'
             )
         title = "which head lives where: kv heads, each with its query heads"
         return (
@@ -78,15 +79,14 @@ class Devices(Panel):
         )
 
     def _group(self, kv_head: int) -> str:
-        """Write one kv head and the query heads that read it, in a colour of their own."""
-        num_kv_heads = self.kv_heads[-1].stop
-        size = self.heads[-1].stop // num_kv_heads
-        colour = f"w{round(LEVELS * (kv_head + 1) / num_kv_heads)}"
+        """Write one kv head above the query heads that read it."""
+        size = self.heads[-1].stop // self.kv_heads[-1].stop
         cells = "".join(
-            f'<td class="{colour}" style="min-width:1.7em;padding:3px 4px">{head}</td>'
+            f'<td class="w20" style="min-width:1.4em;padding:3px">{head}</td>'
             for head in range(kv_head * size, (kv_head + 1) * size)
         )
-        return f'<table class="c3m"><tr><th scope="row">kv {kv_head}</th>{cells}</tr></table>'
+        name = f'<caption style="font-weight:400">kv {kv_head}</caption>'
+        return f'<table class="c3m">{name}<tr>{cells}</tr></table>'
 
 
 def tensor_parallel_state(settings: Settings) -> dict[str, Any]:
@@ -125,10 +125,10 @@ def tensor_parallel_panels(settings: Settings) -> list[Panel]:
     facts = {
         "width": f"{settings['num_heads']} · {settings['head_dim']} = {width:,}",
         "one message": f"{width:,} numbers of {BYTES} bytes = {BYTES * width:,} bytes",
-        "all-reduces a token": f"{settings['num_layers'] * (1 + settings['feed_forward'])}",
+        "all-reduces for a token": f"{settings['num_layers'] * (1 + settings['feed_forward'])}",
         "sent by a device, one layer": f"{state['layer_bytes']:,} bytes",
         "sent by a device, all layers": f"{state['token_bytes']:,} bytes",
-        "parameters in a device": f"{state['weights']:,}",
+        "parameters in a device": f"{state['weights'] / 1e6:,.0f} million",
         "cache of a token in a device": f"{state['cache_bytes']:,} bytes",
     }
     panels: list[Panel] = [
@@ -146,6 +146,7 @@ def tensor_parallel_panels(settings: Settings) -> list[Panel]:
                 possible,
                 {"reading weights": reading, "all-reduces": sending, "together": together},
                 mark=n,
+                width=344,
             ),
             Curves(
                 "what a device holds",
@@ -154,6 +155,7 @@ def tensor_parallel_panels(settings: Settings) -> list[Panel]:
                 possible,
                 {"millions of parameters": [one["weights"] / 1e6 for one in each]},
                 mark=n,
+                width=344,
             ),
             Curves(
                 "what a device sends for a token",
@@ -162,6 +164,7 @@ def tensor_parallel_panels(settings: Settings) -> list[Panel]:
                 possible,
                 {"kB sent": [one["token_bytes"] / 1e3 for one in each]},
                 mark=n,
+                width=344,
             ),
         ]
     panels.append(Facts(facts, "for each token, in bfloat16"))

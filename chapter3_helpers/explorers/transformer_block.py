@@ -30,7 +30,7 @@ CONTROLS = (
     Words("text", "beginning", "Return true if the", "Type how a docstring may begin"),
     Slider(
         "written",
-        "words appended",
+        "new words",
         0,
         "How many words the model has drawn and appended",
         low=0,
@@ -99,20 +99,20 @@ def transformer_block_panels(settings: Settings) -> list[Panel]:
     chances, best = state["chances"].topk(LIKELIEST)
     likely = [text.vocabulary[1 + i] for i in best.tolist()]
     head, last = settings["head"], len(tokens) - 1
-    title, future = f"head {head}", causal_mask(len(tokens))
+    future = causal_mask(len(tokens))
     return [
         Note(_note(settings["text"], state, likely[0])),
         Heads("attention weights", weights, future, head, control="head"),
-        Bars("what may come next", likely, chances),
-        Lines(title, weights[head], labels, hidden=future, picked=last),
-        Matrix(title, weights[head], labels, hidden=future, picked=last),
+        Bars("what may come next", likely, chances, decimals=2),
+        Lines(f"head {head}", weights[head], labels, hidden=future, picked=last),
+        Matrix(f"weights of head {head}", weights[head], labels, hidden=future, picked=last),
         Facts(
             {
                 "words that the model knows": len(text.vocabulary) - 1,
-                "it reads the last": CONTEXT_LENGTH,
-                "as hard as choosing among": f"{_spread(state['chances']):.1f} words",
+                "it reads the last": f"{CONTEXT_LENGTH} words",
+                "as hard as choosing among": f"{_spread(state['chances']):.0f} words",
             },
-            "numbers",
+            "the model",
         ),
     ]
 

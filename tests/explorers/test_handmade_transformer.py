@@ -27,7 +27,9 @@ def test_the_defaults_are_the_change_of_the_notebook():
     assert state["completion"] == complete("aabaa", 10, model) == "bababababa"
     assert state["completion_before"] == complete("aabaa", 10) == "baabaabaab"
     assert np.array_equal(state["weights"], forward([0, 0, 1, 0, 0], model)["weights"])
-    assert note(DEFAULTS).startswith("From 1024 to 0: 19 of 27 are right.")
+    assert note(DEFAULTS).startswith(
+        "From 1024 to 0: “aabaa” goes on with “bababababa” instead of “baabaabaab”, and 19 of 27"
+    )
 
 
 @pytest.mark.parametrize("name", MODEL.weights())
@@ -48,7 +50,10 @@ def test_the_value_that_a_weight_had_is_marked():
     marked = [value for label, value in explorer.controls["value"].options if "as it was" in label]
     assert marked == [1024.0]
     explorer.set(value=1024.0)
-    assert note(explorer.settings) == "This weight is as it was, 1024: 27 of 27 are right."
+    assert note(explorer.settings) == (
+        "This weight is as it was, 1024: “aabaa” goes on with “baabaabaab”, "
+        "and 27 of 27 letters of aab, aab, … are right."
+    )
 
 
 def test_a_change_that_the_count_misses_is_told_apart_from_one_without_effect():
@@ -56,8 +61,8 @@ def test_a_change_that_the_count_misses_is_told_apart_from_one_without_effect():
     state = handmade_transformer_state(unseen)
     assert state["right"] == (27, 27)
     assert state["completion"] != state["completion_before"]
-    assert "27 of 27 are right, and yet this prompt goes on differently" in note(unseen)
-    assert "goes on as before" in note({**unseen, "prompt": "aabaa"})
+    assert "instead of “aabaabaaba”, and yet 27 of 27 letters" in note(unseen)
+    assert "as before, and 27 of 27 letters" in note({**unseen, "prompt": "aabaa"})
 
 
 @pytest.mark.parametrize(

@@ -92,9 +92,9 @@ def test_alibi_shows_every_head_and_the_others_one():
 def test_a_curve_for_each_place_and_none_for_the_future():
     settings = {**DEFAULTS, "start": 3, "causal": True}
     curves = find(Curves, positions_panels(settings))
-    assert list(curves.lines) == ["from 0 on", "from 3 on"]
-    assert torch.isinf(curves.lines["from 0 on"][13:]).all()
-    assert torch.isfinite(curves.lines["from 0 on"][:13]).all()
+    assert list(curves.lines) == ["starts at 0", "starts at 3"]
+    assert torch.isinf(curves.lines["starts at 0"][13:]).all()
+    assert torch.isfinite(curves.lines["starts at 0"][:13]).all()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
