@@ -92,7 +92,7 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
         ),
         Matrix(f"weights of head {head}", state["weights"][head], TOKENS, hidden=causal_mask(6)),
         Matrix(
-            "the numbers: queries of all tokens",
+            "queries of all tokens",
             state["queries"],
             TOKENS,
             columns,

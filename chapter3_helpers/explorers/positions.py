@@ -165,6 +165,10 @@ def positions_panels(settings: Settings) -> list[Panel]:
     hidden = causal_mask(len(tokens)) if settings["causal"] else None
     scores = torch.cat([*state["curves"].values()])
     scores = scores[scores.isfinite()].tolist()
+    title = f"weights, positions: {scheme}"
+    if scheme == ALIBI:
+        slope = alibi_slopes(settings["num_heads"])[settings["head"]].item()
+        title = f"weights of head {settings['head']}, slope {slope:.3g}"
     panels: list[Panel] = [
         Note(_note(state, settings)),
         Matrix(
@@ -174,7 +178,7 @@ def positions_panels(settings: Settings) -> list[Panel]:
             tokens,
             corner=("order", KEY_LABEL),
         ),
-        Matrix(f"weights, positions: {scheme}", state["weights"], tokens, hidden=hidden),
+        Matrix(title, state["weights"], tokens, hidden=hidden),
         Curves(
             f"score of “{tokens[last]}” asking “{tokens[first]}”",
             "key's position minus query's position",
