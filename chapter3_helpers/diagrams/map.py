@@ -134,7 +134,8 @@ def state_in(notebook: int, step: str) -> str:
 
 
 def _title(notebook: int) -> str:
-    *most, last = (step for step in BUILT_IN if state_in(notebook, step) == "lit")
+    lit = (step for step in BUILT_IN if state_in(notebook, step) == "lit")
+    *most, last = ABOUT.get(notebook, lit)  # in the order of the way through the map
     return f"You are here: {' and '.join([', '.join(most), last] if most else [last])}"
 
 

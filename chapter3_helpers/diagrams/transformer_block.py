@@ -94,7 +94,7 @@ def _arrows(weights: np.ndarray, lane: int, residuals: bool) -> list[Arrow]:
     i = lane + 1
     arrows = [Arrow(f"word {i}", f"x {i}")]
     arrows += [
-        Arrow(f"x {j + 1}", f"attended {i}", weight=float(weights[lane, j]))
+        Arrow(f"x {j + 1}", f"attended {i}", weight=float(weights[lane, j]), via="right")
         for j in range(len(weights))
         if weights[lane, j] > 0
     ]

@@ -62,7 +62,7 @@ def draw_bracket(layout: Layout, bracket: Bracket) -> list:
 def draw_beam(layout: Layout, arrow: Arrow, source: str) -> Line:
     """Draw a straight line as thick as its weight."""
     start, end = layout.extent(source), layout.extent(arrow.target)
-    if start.y == end.y and start.x < end.x:
+    if (start.y == end.y or arrow.via == "right") and start.x < end.x:
         points = [(start.right + 2, start.y), (end.left - 2, end.y)]
     elif start.y == end.y:
         points = [(start.left - 2, start.y), (end.right + 2, end.y)]

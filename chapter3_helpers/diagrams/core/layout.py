@@ -26,6 +26,7 @@ WIDEST = 604  # with its margins a picture is 620 wide; a window of 900 pixels s
 MARGIN = 4
 TURN = 9  # between two arrows that turn in one gap
 BARE = 22  # the length of an arrow without words
+BEAMS = 64  # a gap between columns that lines with a weight cross from row to row
 EDGE = 12  # from a block to its bracket
 LABEL = 18  # the height of a line of text
 TITLE_SIZE = NAME_SIZE + 1
@@ -85,6 +86,9 @@ class Layout:
                     self.beside.append((route, wide + 8))
                 else:
                     room[route.word_gap] = max(room[route.word_gap], wide + 10 - 4 * arrow.sign)
+        for arrow in self.diagram.arrows:
+            if arrow.weight is not None and arrow.via == "right":
+                room[self.diagram.at(arrow.target)[0] - 1] = BEAMS
         self.before, self.after = self._bracket_room(LEFT), self._bracket_room(RIGHT)
 
     def _fit(self) -> None:
@@ -164,7 +168,7 @@ class Layout:
             if arrow.weight is not None:
                 rows = [self.diagram.at(name)[1] for name in (*arrow.sources, arrow.target)]
                 for row in range(min(rows), max(rows)):
-                    high[row] = max(high[row], 60)
+                    high[row] = max(high[row], 36 if arrow.via else 60)
         before, after = self._bracket_room(TOP), self._bracket_room(BOTTOM)
         edges = []
         y = MARGIN + 20 * len(self.title) + self._channel_room(-1)
