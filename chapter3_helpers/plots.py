@@ -91,7 +91,9 @@ def heatmap(
     rows, columns = matrix.shape
     check_labels(rows, queries=queries)
     check_labels(columns, keys=keys)
-    ax = own_axes((2.8 + 0.62 * columns, 2.2 + 0.5 * rows)) if ax is None else ax
+    numbered = max(rows, columns) <= MOST_ANNOTATED if annotate is None else annotate
+    wide, high = (0.62, 0.5) if numbered else (0.4, 0.34)  # inches of a cell; numbers need room
+    ax = own_axes((2.8 + wide * columns, 2.2 + high * rows)) if ax is None else ax
     colours = colour_scale(matrix, hide, signed)
     seaborn.heatmap(
         np.clip(matrix, *colours.get_clim()),
@@ -110,7 +112,7 @@ def heatmap(
     bar.outline.set(visible=True, color=CELL_BORDER, linewidth=0.5)
     if signed and not (matrix[~hide] < 0).any():  # no half of it for numbers that are not there
         bar.ax.set_ylim(0, colours.norm.vmax)
-    if max(rows, columns) <= MOST_ANNOTATED if annotate is None else annotate:
+    if numbered:
         write_numbers(ax, matrix, hide, colours)
     hatch(ax, hide)
     ax.set_title(**title_words(title))

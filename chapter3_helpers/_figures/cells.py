@@ -37,7 +37,8 @@ def hatch(ax: Axes, hide: np.ndarray) -> None:
 def write_numbers(ax: Axes, matrix: np.ndarray, hide: np.ndarray, colours: ScalarMappable) -> None:
     """Write a number into every cell that is not hidden, in the ink that its colour asks for."""
     grounds = colours.to_rgba(matrix)
+    rounded = np.round(matrix, 2) + 0.0  # so that there is no -0.00
     for row, column in np.argwhere(~hide):
-        ground, number = to_hex(grounds[row, column]), f"{matrix[row, column]:.2f}"
+        ground, number = to_hex(grounds[row, column]), f"{rounded[row, column]:.2f}"
         middle = {"ha": "center", "va": "center", "fontsize": 9}
         ax.text(column + 0.5, row + 0.5, number, color=ink(ground), **middle)

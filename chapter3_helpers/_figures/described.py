@@ -81,8 +81,9 @@ def own_axes(size: tuple[float, float]) -> DescribedAxes:
 
 def table(matrix: np.ndarray, hide: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> str:
     """Write a matrix as text, one line per query; hidden cells read ``hidden``."""
+    rounded = np.round(matrix, 4) + 0.0  # so that there is no -0.0000
     cells = [
-        ["hidden" if hide[i, j] else f"{matrix[i, j]:.4f}" for j in range(matrix.shape[1])]
+        ["hidden" if hide[i, j] else f"{rounded[i, j]:.4f}" for j in range(matrix.shape[1])]
         for i in range(matrix.shape[0])
     ]
     header = ["", *(str(key) for key in keys)]

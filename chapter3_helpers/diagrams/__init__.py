@@ -77,7 +77,7 @@ from chapter3_helpers.diagrams.fused_multihead import split_diagram
 from chapter3_helpers.diagrams.grouped_query import cache_diagram, sharing_diagram
 from chapter3_helpers.diagrams.handmade_transformer import last_row_diagram
 from chapter3_helpers.diagrams.map import attention_map
-from chapter3_helpers.diagrams.multihead_wrapper import heads_diagram
+from chapter3_helpers.diagrams.multihead_wrapper import heads_diagram, questions_diagram
 from chapter3_helpers.diagrams.performance import tiles_diagram, traffic_diagram
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, turned_diagram
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram
@@ -103,6 +103,7 @@ __all__ = [
     "one_query_diagram",
     "processes_diagram",
     "product_diagram",
+    "questions_diagram",
     "ring_diagram",
     "roles_diagram",
     "rotary_diagram",

@@ -46,10 +46,10 @@ def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
             at=(panel, 0),
             shape=f"a · b = {round(float(dot), 2) + 0:.2f}",
             vectors=np.stack([vector, b]),
-            labels=["", "a, b"] if np.allclose(vector, b) else ["a", "b"],
+            labels=["a", "b"],
             kinds=["query", "key"],
             shadow=(0, 1),
-            reach=1.5 * max(np.linalg.norm(each) for each in (*a, b)),
+            reach=1.8 * max(np.linalg.norm(each) for each in (*a, b)),
             size=94,
         )
         for panel, (title, vector, dot) in enumerate(zip(titles, a, dots, strict=True))

@@ -58,7 +58,11 @@ def attention_map(notebook: int) -> Diagram:
     notebook = check_size("notebook", notebook, 0)
     if notebook > LAST:
         raise ValueError(f"notebook must be at most {LAST}, got {notebook}")
-    values = example_values()
+    masked = state_in(notebook, "mask") != "grey"
+    values = example_values(masked)
+
+    # no weight is hidden before a mask is known; the box of the mask is, always
+    hatched = ("mask", "softmax", "dropout") if masked else ("mask",)
 
     def block(name: str, column: int, row: int, shape: str, kind: str = "signed") -> Block:
         return Block(
@@ -68,7 +72,7 @@ def attention_map(notebook: int) -> Diagram:
             kind=kind,
             shape=shape,
             state=state_in(notebook, name),
-            hidden=values["hidden"] if name in ("mask", "softmax", "dropout") else None,
+            hidden=values["hidden"] if name in hatched else None,
             limit=values["limit"] if name in ("scores", "scale", "mask") else None,
         )
 
@@ -140,7 +144,7 @@ def _title(notebook: int) -> str:
 
 
 @cache
-def example_values() -> dict:
+def example_values(masked: bool = True) -> dict:
     """Compute the numbers that the map shows, for one head of three tokens."""
     generator = np.random.default_rng(4)
     x, positions = generator.normal(size=(2, 3, 3))
@@ -148,7 +152,7 @@ def example_values() -> dict:
     scores = queries @ keys.T
     scaled = scores / np.sqrt(2)
     hidden = np.triu(np.ones((3, 3), bool), 1)
-    exponentials = np.exp(np.where(hidden, -np.inf, scaled))
+    exponentials = np.exp(np.where(hidden & masked, -np.inf, scaled))
     weights = exponentials / exponentials.sum(axis=1, keepdims=True)
     kept = [[1, 0, 0], [0, 1, 0], [1, 0, 1]]
     context = (weights * kept) @ values

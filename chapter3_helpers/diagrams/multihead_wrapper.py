@@ -1,17 +1,58 @@
-"""Heads side by side: what one query takes from every token, each head into numbers of its own.
+"""Two questions about one sentence, and heads side by side that each find one answer.
 
 Used by ``06_multihead_wrapper``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from chapter3_helpers._figures.arrays import check_labels, to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
+from chapter3_helpers.diagrams.core.blocks import check_index
 
 FAINTEST = 0.02  # a smaller weight has no arrow
+
+
+def questions_diagram(
+    sentences: Sequence[Sequence[str]], answers: Mapping[str, int], title: str = "What is asked"
+) -> Diagram:
+    """Draw which word of each sentence answers which question.
+
+    Args:
+        sentences: their words.
+        answers: question -> the place of the word that answers it, in every sentence.
+        title: what is drawn.
+
+    Raises:
+        TypeError, ValueError: an answer stands in no place of a sentence.
+
+    >>> print(questions_diagram([["Ann", "thanked", "Bob"]], {"who": 0, "whom": 2}))
+    Diagram: What is asked.
+    word 1 of 1 (1,) -> who 1 (1,)
+    word 3 of 1 (1,) -> whom 1 (1,)
+    word 1 of 1: Ann
+    word 2 of 1: thanked
+    word 3 of 1: Bob
+    who 1: who? Ann
+    whom 1: whom? Bob
+    """
+    look = {"kind": "tokens", "caption": ""}
+    blocks, arrows = [], []
+    for number, words in enumerate(sentences, 1):
+        row = 2 * number - 2
+        names = [f"word {j + 1} of {number}" for j in range(len(words))]
+        blocks += [
+            Block(name=name, at=(j, row), values=[word], **look)
+            for j, (name, word) in enumerate(zip(names, words, strict=True))
+        ]
+        for question, place in answers.items():
+            check_index("answers", place, len(words))
+            name, said = f"{question} {number}", f"{question}? {words[place]}"
+            blocks.append(Block(name=name, at=(place, row + 1), values=[said], **look))
+            arrows.append(Arrow(names[place], name))
+    return Diagram(title, blocks, arrows)
 
 
 def heads_diagram(

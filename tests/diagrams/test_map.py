@@ -34,6 +34,21 @@ def test_every_step_stands_on_the_map():
     assert sorted(names) == sorted(BUILT_IN)
 
 
+@pytest.mark.parametrize("notebook", range(LAST + 1))
+def test_no_weight_is_hidden_before_there_is_a_mask(notebook):
+    softmax = attention_map(notebook)["softmax"]
+    assert softmax.hidden.any() == (notebook >= BUILT_IN["mask"])
+    np.testing.assert_allclose(softmax.values.sum(axis=1), 1)
+    assert (softmax.values[~softmax.hidden] > 0).all()
+
+
+def test_a_way_from_what_is_known_is_not_grey():
+    diagram = attention_map(3)
+    (mixing,) = (arrow for arrow in diagram.arrows if arrow.target == "mix")
+    assert diagram.state_of(mixing, "values") == "known"
+    assert diagram.state_of(mixing, "dropout") == "grey"
+
+
 def test_its_numbers_are_attention():
     values = example_values()
     np.testing.assert_allclose(values["softmax"].sum(axis=1), 1)

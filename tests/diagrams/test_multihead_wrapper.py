@@ -3,10 +3,27 @@
 import numpy as np
 import pytest
 
-from chapter3_helpers.diagrams import heads_diagram
+from chapter3_helpers.diagrams import heads_diagram, questions_diagram
 from tests.diagrams import check_drawing
 
 TOKENS = ("Ann", "thanked", "Bob", ".", "twice")
+
+
+def test_every_question_points_at_the_word_that_answers_it():
+    sentences = [TOKENS[:4], TOKENS[3::-1]]
+    for answers in ({"who": 0, "whom": 2}, {"whom": 0, "who": 2}, {"what": 1}):
+        diagram = questions_diagram(sentences, answers)
+        check_drawing(diagram)
+        for number, words in enumerate(sentences, 1):
+            for question, place in answers.items():
+                arrow = f"word {place + 1} of {number} (1,) -> {question} {number} (1,)"
+                assert arrow in str(diagram)
+                assert f"{question} {number}: {question}? {words[place]}" in str(diagram)
+
+
+def test_an_answer_that_is_not_in_the_sentence_is_refused():
+    with pytest.raises(ValueError, match="answers must be"):
+        questions_diagram([TOKENS[:2]], {"whom": 2})
 
 
 @pytest.mark.parametrize(("heads", "length"), [(1, 1), (1, 4), (2, 2), (2, 4), (2, 5), (3, 3)])

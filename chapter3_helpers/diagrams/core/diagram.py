@@ -127,11 +127,12 @@ class Diagram:
         """Return the ways that an arrow takes, one from each of its sources."""
         return self._routes[arrow]
 
-    def state_of(self, arrow: Arrow) -> str:
-        """Return whether an arrow is known, lit or grey."""
+    def state_of(self, arrow: Arrow, source: str | None = None) -> str:
+        """Return whether an arrow, or its way from one of its sources, is known, lit or grey."""
         if arrow.state is not None:
             return arrow.state
-        states = [self[name].state for name in (*arrow.sources, arrow.target)]
+        sources = arrow.sources if source is None else (source,)
+        states = [self[name].state for name in (*sources, arrow.target)]
         return "grey" if "grey" in states else states[-1]
 
     @property

@@ -40,7 +40,7 @@ def draw(diagram: "Diagram") -> Scene:
     for arrow in diagram.arrows:
         if arrow.weight is not None:
             items += [draw_beam(layout, arrow, source) for source in arrow.sources]
-    ways = sorted(layout.routes, key=lambda way: ORDER.index(diagram.state_of(way[0])))
+    ways = sorted(layout.routes, key=lambda way: ORDER.index(diagram.state_of(*way[:2])))
     for arrow, source, route in ways:
         items += draw_arrow(layout, arrow, source, route)
     items += [
@@ -76,7 +76,7 @@ def draw_beam(layout: Layout, arrow: Arrow, source: str) -> Line:
 
 def draw_arrow(layout: Layout, arrow: Arrow, source: str, route: Route) -> list:
     """Draw an arrow from one of its sources, and the words on it, if it is the first."""
-    state = layout.diagram.state_of(arrow)
+    state = layout.diagram.state_of(arrow, source)
     points = way_points(layout, arrow, source, route)
     items: list = []
     if not arrow.sign:

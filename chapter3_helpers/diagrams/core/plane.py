@@ -42,11 +42,14 @@ def paint_plane(plane: Plane, left: float, top: float) -> list:
             Line([spot(plane.vectors[plane.shadow[0]]), foot], "soft", 1.5, dashed=True),
             Line([origin, foot], "shadow", 7),
         ]
+    at_tip: dict[tuple, list[str]] = {}
     for vector, label, kind in zip(plane.vectors, plane.labels, plane.kinds, strict=True):
         tone = "faint" if plane.state == "grey" else HUES.get(kind, "ink")
         items.append(Line([origin, spot(vector)], tone, 2.5, head=True))
         if label:
-            items.append(_tip(spot(vector), origin, label, (left, left + size)))
+            at_tip.setdefault(tuple(np.round(vector, 6) + 0.0), []).append(label)
+    for tip, labels in at_tip.items():  # vectors that end in the same place share their words
+        items.append(_tip(spot(tip), origin, ", ".join(labels), (left, left + size)))
     return items
 
 
