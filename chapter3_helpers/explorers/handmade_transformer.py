@@ -116,13 +116,15 @@ def handmade_transformer_panels(settings: Settings) -> list[Panel]:
     array, was = state["model"].weights()[name], MODEL.weights()[name][place]
     array, (row, column) = np.atleast_2d(array), (0, *place)[-2:]  # a bias is one row
     texts = [[f"{number:g}" for number in numbers] for numbers in array.tolist()]
+    title = f"{name}, unchanged"
     if settings["value"] != was:
+        title = f"{name}, changed at [{', '.join(map(str, place))}]"
         texts[row][column] = f"{was:g} → {settings['value']:g}"
     hidden = np.triu(np.ones((len(labels),) * 2, dtype=bool), k=1)
     return [
         Note(_note(state, settings)),
         Matrix(
-            f"{name}, changed at [{', '.join(map(str, place))}]",
+            title,
             array,
             _row_names(name),
             COLUMNS,

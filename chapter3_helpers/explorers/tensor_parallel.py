@@ -85,7 +85,7 @@ class Devices(Panel):
             f'<td class="w20" style="min-width:1.4em;padding:3px">{head}</td>'
             for head in range(kv_head * size, (kv_head + 1) * size)
         )
-        name = f'<caption style="font-weight:400">kv {kv_head}</caption>'
+        name = f'<caption style="font-weight:400;white-space:nowrap">kv {kv_head}</caption>'
         return f'<table class="c3m">{name}<tr>{cells}</tr></table>'
 
 
