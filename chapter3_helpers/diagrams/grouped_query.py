@@ -29,7 +29,7 @@ def sharing_diagram(queries: Any, keys: Any) -> Diagram:
     ['keys 0', 'keys 0', 'keys 1', 'keys 1']
     """
     queries, keys = to_array(queries), to_array(keys)
-    if queries.ndim != 3 or keys.ndim != 3 or queries.shape[1:] != keys.shape[1:]:
+    if queries.ndim != 3 or queries.shape[1:] != keys.shape[1:]:
         raise ValueError(
             "queries and keys must have shapes (H, T, D) and (K, T, D), "
             f"got {queries.shape} and {keys.shape}"

@@ -118,5 +118,5 @@ def heads_diagram(
         for token, weight in zip(shown, row, strict=True)
         if weight >= FAINTEST
     ]
-    arrows.append(Arrow(tuple(names) if heads > 1 else names[0], "concat", "side by side"))
+    arrows.append(Arrow(tuple(names), "concat", "side by side"))
     return Diagram(title, blocks, arrows)

@@ -90,8 +90,10 @@ def test_a_single_query_comes_as_vectors():
 
 
 def test_scores_and_scaled_share_a_scale_so_that_dividing_looks_paler():
-    diagram = attention_diagram(**attention())
+    arrays = attention()
+    diagram = attention_diagram(**arrays)
     assert diagram["scores"].limit == diagram["scaled"].limit == diagram["masked"].limit
+    assert (diagram["masked"].values == arrays["scaled"]).all()
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_of_many_heads_those_beside_the_picked_one_are_drawn(head, drawn):
 
 def test_parts_that_do_not_belong_together_are_refused():
     arrays = attention()
-    with pytest.raises(ValueError, match="queries, keys and values must come together"):
+    with pytest.raises(ValueError, match=r"must come together, got only \['queries', 'values'\]"):
         attention_diagram(**without(arrays, "keys"))
     several = attention(heads=3)
     with pytest.raises(ValueError, match=r"values must have shape \(3, T, D\), got \(5, 2\)"):

@@ -29,15 +29,17 @@ def test_every_row_is_multiplied_by_its_weight_and_the_rows_add_up_to_the_contex
     np.testing.assert_allclose(weighted[1], weights[1] * x[1])
     np.testing.assert_allclose(weighted.sum(axis=0), diagram["context"].values[0])
     assert (diagram["query e"].values == x[4]).all()
+    assert all(block.numbers for block in diagram.blocks)
 
 
-@pytest.mark.parametrize("angle", [0, 60, 90, 180])
+@pytest.mark.parametrize("angle", [0, 60, 90, 180, 270])
 def test_shadows_are_legible_and_as_long_as_the_dot_product(angle):
     turn = np.deg2rad(angle)
     a = np.array([[np.cos(turn), np.sin(turn)]] * 5)
     diagram = shadow_diagram(a, [1.0, 0.0], a[:, 0], [f"{panel}: {angle}" for panel in range(5)])
     check_drawing(diagram)
-    assert f"length {np.cos(turn) + 0:.4f}" in str(diagram)
+    assert f"length {round(np.cos(turn), 4) + 0:.4f}" in str(diagram)
+    assert diagram.blocks[0].shape == f"a · b = {round(np.cos(turn), 2) + 0:.2f}"  # never -0.00
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ def test_the_numbers_are_those_of_the_last_row(text):
     total = diagram["update"].values + diagram["embedding"].values
     assert (total == diagram["logits"].values).all()
     assert (diagram["logits"].values == run["logits"][-1]).all()
+    assert all(block.numbers for block in diagram.blocks)
 
 
 def test_other_letters_are_refused():

@@ -35,7 +35,8 @@ def test_it_is_legible_and_says_every_weight(heads, length):
     for head, row in enumerate(weights):
         for weight in row[row > 0.02]:
             assert f"{weight:.4f} -> head {head} (7 numbers)" in str(diagram)
-    assert f"concat ({7 * heads} numbers)" in str(diagram)
+    joined = " and ".join(f"head {head} (7 numbers)" for head in range(heads))
+    assert f"{joined} -> side by side -> concat ({7 * heads} numbers)" in str(diagram)
 
 
 def test_what_is_hardly_looked_at_has_no_arrow():

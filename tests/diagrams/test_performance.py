@@ -39,6 +39,7 @@ def test_every_tile_updates_what_is_kept(rows, size, D, tiles):
     diagram = tiles_diagram(queries, parts, parts, [(scores, largest, largest, queries)] * tiles)
     check_drawing(diagram)
     assert diagram[f"scores {tiles - 1}"].hidden.sum() == rows * (size - 1)
+    assert diagram["start"].values.tolist() == [[-np.inf, 0]] * rows
     into = [arrow.sources for arrow in diagram.arrows if arrow.target == f"output {tiles - 1}"]
     before = f"output {tiles - 2}" if tiles > 1 else "zeros"
     assert into == [(before,), (f"values {tiles - 1}",)]

@@ -31,6 +31,14 @@ def test_hands_stand_at_their_angles_and_digits_count():
     diagram = clocks_diagram(np.outer(np.arange(8), [1.0, 0.5]), [2, 5])
     np.testing.assert_allclose(diagram["pair 1 at 5"].vectors, at(2.5))
     assert diagram["counter at 2"].values.tolist() == [[1, 0]]  # of five, two digits are 01
+    assert diagram["counter at 2"].numbers
+    assert diagram["pair 1 at 5"].circle
+    captions = {thing.name: thing.caption for thing in diagram.blocks if thing.caption}
+    assert captions == {
+        "counter at 2": "binary counter",
+        "pair 0 at 2": "pair 0",
+        "pair 1 at 2": "pair 1",
+    }
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ def test_one_state_is_legible(length):
 @pytest.mark.parametrize(("length", "written"), [(1, "A"), (3, "TAC"), (4, "DR")])
 def test_a_look_back_is_legible_and_says_every_weight(length, written):
     weights = np.random.default_rng(1).random((len(written), length))
+    weights[0, 0] = 0
     diagram = encoder_decoder_diagram(STATES[:length], "bird"[:length], written, weights=weights)
     check_drawing(diagram)
     assert f"{weights[-1, 0]:.4f} -> write {len(written)}" in str(diagram)

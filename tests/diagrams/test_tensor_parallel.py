@@ -46,6 +46,7 @@ def test_every_weight_says_whose_it_is(devices, width):
     diagram = cut_diagram({"W_query": rows, "W_key": rows, "W_value": rows, "out_proj": columns})
     check_drawing(diagram)
     assert diagram["W_query"].values.tolist() == rows.tolist()
+    assert all(block.numbers for block in diagram.blocks)
     assert "out_proj" in diagram.description
 
 
@@ -54,5 +55,5 @@ def test_a_ring_is_drawn_on_one_scale(devices):
     start = np.ones((devices, devices))
     diagram = ring_diagram({"at first": start, "added": 2 * start, "all": devices * start})
     check_drawing(diagram)
-    assert {block.limit for block in diagram.blocks} == {devices}
+    assert {(block.limit, block.numbers) for block in diagram.blocks} == {(devices, True)}
     assert diagram.blocks[0].rows[-1] == f"GPU {devices - 1}"

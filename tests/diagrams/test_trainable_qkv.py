@@ -17,6 +17,9 @@ def test_every_role_is_legible_and_has_its_own_numbers(d_in, d_out, d_value):
     for kind, vector in {"signed": x, "query": query, "key": key, "value": value}.items():
         np.testing.assert_array_equal(named[kind], vector)
     assert "journey" in str(diagram)
+    assert all(block.numbers for block in diagram.blocks)
+    largest = max(abs(v).max() for v in (query, key, value))
+    assert [block.limit for block in diagram.blocks[1:]] == [largest] * 3
 
 
 def test_zeros_are_drawn_too():

@@ -7,19 +7,19 @@ from chapter3_helpers.diagrams import language_model_diagram
 from tests.diagrams import check_drawing
 
 
-def draw(T, d, residuals=False):
+def draw(T, d, **residuals):
     generator = np.random.default_rng(0)
     x, attended, worked = generator.normal(size=(3, T, d))
     weights = np.tril(generator.uniform(0.1, 0.2, size=(T, T)))
     words = ["word"] * T
-    diagram = language_model_diagram(words, x, weights, attended, worked, residuals)
+    diagram = language_model_diagram(words, x, weights, attended, worked, **residuals)
     return diagram, (x, weights, attended, worked)
 
 
 @pytest.mark.parametrize("residuals", [False, True])
 @pytest.mark.parametrize(("T", "d"), [(1, 2), (2, 8), (6, 8), (4, 11)])
 def test_it_is_legible_and_holds_what_it_was_given(T, d, residuals):
-    diagram, (x, _, attended, worked) = draw(T, d, residuals)
+    diagram, (x, _, attended, worked) = draw(T, d, residuals=residuals)
     check_drawing(diagram)
     for lane in range(T):
         for name, values in (("x", x), ("attended", attended), ("worked", worked)):
