@@ -2,14 +2,20 @@
 
 import re
 from contextlib import suppress
+from dataclasses import replace
+from io import BytesIO
 from itertools import pairwise
 from xml.etree import ElementTree
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.colors import to_hex
+from matplotlib.patches import FancyArrowPatch
+from matplotlib.textpath import TextPath
 
 from chapter3_helpers._figures.colours import KEY_COLOUR, QUERY_COLOUR, VALUE_COLOUR
 from chapter3_helpers.diagrams import Arrow, Block, Bracket, Diagram, Plane
@@ -17,8 +23,8 @@ from chapter3_helpers.diagrams.core import live
 from chapter3_helpers.diagrams.core.drawing import draw
 from chapter3_helpers.diagrams.core.layout import WIDEST
 from chapter3_helpers.diagrams.core.routes import find_route
-from chapter3_helpers.diagrams.core.scene import Box, Cells, Line, Text
-from chapter3_helpers.diagrams.core.shades import colours_of
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Line, Text, text_width
+from chapter3_helpers.diagrams.core.shades import colours_of, written
 from tests.diagrams import check_drawing, check_overlaps, crosses, text_box
 
 X = np.array([[0.5, -1.25, 0.0], [2.0, 0.125, 1.0]])
@@ -201,13 +207,16 @@ def test_a_live_diagram_follows_its_numbers_and_all_else():
 
 def test_live_blocks_have_names_cells_have_numbers_and_arrows_are_said():
     name = 'a "<b>" & c'
-    diagram = Diagram("t<", blocks(name, "y"), [Arrow(name, "y", "@ W <i>")])
+    first, second = blocks(name, "y")
+    lit = replace(second, state="lit")
+    diagram = Diagram("t<", [first, lit], [Arrow(name, "y", "@ W <i>")])
     shown = ElementTree.fromstring(re.sub(r"=([\w.#-]+)(?=[\s>/])", r'="\1"', diagram.svg()))
     groups = [part for part in shown.iter("g") if part.get("role") == "img"]
     assert [group.get("aria-label") for group in groups] == [f"{name} (2, 3)", "y (2, 3)"]
     notes = [title.text for title in groups[0].iter("title")]
     assert notes == [f"{name} (2, 3)", "0.5000 -1.2500 0.0000", "2.0000 0.1250 1.0000"]
     assert shown.get("aria-label") == "Diagram: t<."
+    assert shown.find("desc").text.startswith("Framed: y.")
     assert f"{name} (2, 3) -> @ W <i> -> y (2, 3)" in shown.find("desc").text
     assert {text.text for text in shown.iter("text")} >= {name, "(2, 3)", "@ W <i>", "t<"}
 
@@ -289,6 +298,16 @@ def test_many_rows_are_drawn_by_some_of_them():
     assert diagram.svg().count("<rect") < 32 * 32 + 3
 
 
+def test_no_zero_has_a_sign():
+    assert written(Block(name="x", values=[-0.00001, 0.5])) == [["0.0000", "0.5000"]]
+
+
+@pytest.mark.parametrize("text", ["journey", "(T, d)", "@ W_query"])
+def test_a_text_is_given_the_room_that_it_takes(text):
+    takes = TextPath((0, 0), text, size=12).get_extents().width
+    assert takes <= text_width(text) <= 1.3 * takes
+
+
 def scene_items(diagram, kind):
     parts = [part for item in draw(diagram).items for part in getattr(item, "items", [item])]
     return [part for part in parts if isinstance(part, kind)]
@@ -351,17 +370,64 @@ def test_hidden_cells_are_crossed_out_from_corner_to_corner():
     assert cells.crosses() == [((x + 10, y + 10), (x + 20, y)), ((x, y + 20), (x + 10, y + 10))]
 
 
+def test_both_drawings_put_cells_and_arrows_where_the_layout_has_them():
+    slanting = Plane(name="p", vectors=[[3.0, 1.0]], at=(1, 0))
+    diagram = Diagram("t", [*blocks("x"), slanting], [Arrow("x", "p")])
+    (cells,), scene = scene_items(diagram, Cells), draw(diagram)
+    heads = [line.points[-2:] for line in scene_items(diagram, Line) if line.head]
+    assert len(heads) == 2
+    figure, (wide, high) = diagram.figure(), cells.cell
+    page = plt.imread(BytesIO(figure.to_png()))
+    edge = (page.shape[1] - scene.width) / 2
+    for i, row in enumerate(cells.colours):
+        for j, colour in enumerate(row):
+            x, y = cells.x + (j + 0.5) * wide, cells.y + (i + 0.5) * high
+            assert to_hex(page[int(y + edge), int(x + edge)]) == colour
+    drawn = [patch for patch in figure.axes[0].patches if isinstance(patch, FancyArrowPatch)]
+    assert [patch._posA_posB for patch in drawn] == heads
+
+    svg = diagram.svg()
+    rows = re.findall(r"translate\(([\d.]+) ([\d.]+)\)", svg)
+    spots = [(float(x), float(y)) for x, y in rows]
+    assert np.allclose(spots, [(cells.x, cells.y + i * high) for i in range(len(X))], atol=0.1)
+    triangles = re.findall(r'd="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)Z"', svg)
+    for (start, end), numbers in zip(np.array(heads), triangles, strict=True):
+        tip, left, right = np.array(numbers, float).reshape(3, 2)
+        along = (end - start) / np.linalg.norm(end - start)
+        np.testing.assert_allclose(tip, end, atol=0.1)
+        assert (left - right) @ along == pytest.approx(0, abs=0.2)
+        assert np.linalg.norm(left - right) > 4
+        assert (tip - left) @ along > 4
+        assert (tip - right) @ along > 4
+
+
+def test_a_number_is_seen_on_its_colour_and_the_picked_row_has_a_bold_label():
+    block = Block(
+        name="x", values=[[1.0], [0.0]], kind="weights", rows="ab", picked=1, numbers=True
+    )
+    diagram = Diagram("", [block], cell=20)
+    assert "dasharray" not in diagram.svg()
+    texts = {text.text: text for text in scene_items(diagram, Text)}
+    assert texts["1"].tone != texts["0"].tone
+    assert [texts[label].bold for label in "ab"] == [False, True]
+
+
 @pytest.mark.parametrize("degrees", range(0, 360, 15))
 @pytest.mark.parametrize("label", ["q", "journey"])
 def test_the_label_of_a_vector_stands_beyond_its_tip_and_within_the_plane(degrees, label):
     turn = np.radians(degrees)
-    plane = Plane(name="p", vectors=[[np.cos(turn), np.sin(turn)]], labels=[label])
+    vector = np.array([np.cos(turn), np.sin(turn)])
+    plane = Plane(name="p", vectors=[vector], labels=[label], kinds=["query"])
     diagram = Diagram("t", [plane])
     frame = scene_items(diagram, Box)[0]
     text = next(text for text in scene_items(diagram, Text) if text.text == label)
     left, top, right, bottom = text_box(text)
     assert frame.x <= left <= right <= frame.x + frame.width
     assert frame.y <= top <= bottom <= frame.y + frame.height
-    (start, tip) = next(line.points for line in scene_items(diagram, Line) if line.head)
+    (arrow,) = [line for line in scene_items(diagram, Line) if line.head]
+    start, tip = arrow.points
+    assert arrow.tone == QUERY_COLOUR
+    assert tip[0] - start[0] == pytest.approx(vector[0] * plane.size / 2 / plane.reach)
+    assert start[1] - tip[1] == pytest.approx(vector[1] * plane.size / 2 / plane.reach), "y is up"
     middle = (start[0] + 0.8 * (tip[0] - start[0]), start[1] + 0.8 * (tip[1] - start[1]))
     assert not crosses((start, middle), (left, top, right, bottom))
