@@ -47,6 +47,13 @@ def test_a_folded_heading_stands_alone_since_what_shares_its_cell_is_not_folded(
         assert re.fullmatch(r"#+ .*", cell.source.strip()), cell.source
 
 
+@every_notebook
+def test_what_follows_an_answer_stands_in_a_cell_of_its_own_since_it_would_stick_to_it(path):
+    for cell in read(path).cells:
+        if cell.cell_type == "markdown" and "</details>" in cell.source:
+            assert cell.source.endswith("</details>"), cell.source[-80:]
+
+
 def path_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     """Return the cells before the exercises that are not folded away."""
     found, folded = [], False
