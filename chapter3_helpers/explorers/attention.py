@@ -103,6 +103,7 @@ CONTROLS = (
         lambda settings: not by_hand(settings),
         low=1,
         high=12,
+        presented=False,
     ),
     Slider(
         "d_out",
@@ -112,6 +113,7 @@ CONTROLS = (
         at_random,
         low=1,
         high=24,
+        presented=False,
     ),
     Steps(
         "num_heads",
@@ -120,6 +122,7 @@ CONTROLS = (
         "How many heads; where they share d_out, only its divisors",
         has_heads,
         options=head_options,
+        presented=False,
     ),
     Slider(
         "dropout",
@@ -130,6 +133,7 @@ CONTROLS = (
         low=0.0,
         high=0.9,
         step=0.1,
+        presented=False,
     ),
     Switch(
         "causal",

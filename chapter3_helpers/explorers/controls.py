@@ -214,10 +214,8 @@ class Seed(Control):
         return widgets.HBox([widget, button], layout=widgets.Layout(overflow="visible"))
 
 
-def _width(least: int = 250) -> widgets.Layout:
-    return widgets.Layout(
-        width="auto", min_width=f"{least}px", max_width="420px", flex=f"1 1 {least}px"
-    )
+def _width() -> widgets.Layout:
+    return widgets.Layout(width="auto", min_width="250px", max_width="420px", flex="1 1 250px")
 
 
 def _beside(player: widgets.Play, widget: widgets.Widget, trait: str) -> widgets.Widget:
@@ -225,4 +223,6 @@ def _beside(player: widgets.Play, widget: widgets.Widget, trait: str) -> widgets
     player.show_repeat = False
     player.tooltip = f"Play {widget.description}"
     widgets.jslink((widget, trait), (player, "value"))
-    return widgets.HBox([player, widget], layout=_width(330))  # 75 of them are its two buttons
+    box = widgets.HBox([player, widget])
+    box.add_class("c3-played")
+    return box

@@ -59,6 +59,7 @@ def dot_products_panels(settings: Settings) -> list[Panel]:
             {"dot product": curve},
             mark=settings["angle"],
             limits=(-(LONGEST**2), LONGEST**2),
+            ticks=(0, 45, 90, 135, 180),
         ),
         Facts(facts, "the numbers"),
     ]

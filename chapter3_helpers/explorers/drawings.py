@@ -1,7 +1,7 @@
 """Panels drawn as SVG: diagrams, and curves over a common x."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,7 @@ class Curves(Panel):
         log: logarithmic axes, a subset of ``"xy"``.
         limits: (lowest, highest) y, so that the scale stays while the curves move.
         width: pixels across; two of 344 stand side by side on a narrow page.
+        ticks: where x is numbered (default: at round numbers).
     """
 
     title: str
@@ -49,7 +50,8 @@ class Curves(Panel):
     mark: float | None = None
     log: str = ""
     limits: tuple[float, float] | None = None
-    width: int = 420
+    width: int = 400
+    ticks: Sequence[float] | None = None
 
     def html(self) -> str:
         width, height, left, bottom, top = self.width, 240, 58, 40, 12
@@ -61,11 +63,12 @@ class Curves(Panel):
         parts = [
             *(
                 f'<text x="{to_x(tick):.1f}" y="{height - bottom + 16}" text-anchor="middle">'
-                f"{tick:g}</text>"
-                for tick in x_ticks
+                f"{_short(tick)}</text>"
+                for tick in self.ticks or x_ticks
             ),
             *(
-                f'<text x="{left - 6}" y="{to_y(tick) + 4:.1f}" text-anchor="end">{tick:g}</text>'
+                f'<text x="{left - 6}" y="{to_y(tick) + 4:.1f}" text-anchor="end">'
+                f"{_short(tick)}</text>"
                 f'<line class="grid" x1="{left}" x2="{width - 22}" y1="{to_y(tick):.1f}" '
                 f'y2="{to_y(tick):.1f}"/>'
                 for tick in y_ticks
@@ -94,6 +97,12 @@ class Curves(Panel):
             for colour, label in zip(_colours(len(words)), words, strict=True)
         )
         return _svg(self.title, width, height, "".join(parts), f'<p class="c3l">{legend}</p>')
+
+
+def _short(tick: float) -> str:
+    """Write 1e6, not 1e+06."""
+    mantissa, e, power = f"{tick:g}".partition("e")
+    return f"{mantissa}e{int(power)}" if e else mantissa
 
 
 def _axis(values: np.ndarray, start: float, end: float, log: bool) -> tuple[Any, list[float]]:

@@ -22,7 +22,7 @@ CONTROLS = (
     Slider(
         "draw",
         "draw",
-        1,
+        4,
         "Every draw tosses new coins for all the weights",
         enabled=_in_training,
         low=1,
@@ -68,7 +68,8 @@ def dropout_state(settings: Settings) -> dict[str, torch.Tensor]:
 
 
 def dropout_panels(settings: Settings) -> list[Panel]:
-    """Return what one draw leaves of the weights, the mean of all draws so far, and row sums."""
+    """Return what one draw leaves of the weights, the mean of all draws so far, the weights
+    themselves, and row sums."""
     state = dropout_state(settings)
     hidden = causal_mask(len(TOKENS))
     titles = {"dropped": "weights, as they are in evaluation", "mean": "their mean"}
@@ -88,9 +89,12 @@ def dropout_panels(settings: Settings) -> list[Panel]:
             state["mean"],
             TOKENS,
             hidden=hidden,
-            texts=[[f"{weight:.2f}" for weight in row] for row in state["mean"].tolist()],
+            beside=True,
+            decimals=2,
         ),
     ]
+    if _in_training(settings):
+        matrices.append(Matrix("what softmax made", state["weights"], TOKENS, hidden=hidden))
     sums = {
         title: " · ".join(f"{token} {total:.2f}" for token, total in zip(TOKENS, row, strict=True))
         for title, row in (

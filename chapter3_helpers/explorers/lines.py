@@ -15,7 +15,7 @@ from chapter3_helpers._figures.arrays import hidden_cells, to_array
 from chapter3_helpers.diagrams.core.painting import short
 from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.panels import Panel
-from chapter3_helpers.explorers.writing import escape
+from chapter3_helpers.explorers.writing import escape, stop
 
 STEP = 30  # pixels from one token to the next
 ACROSS = 170  # pixels from left to right
@@ -27,8 +27,8 @@ THINNEST = 0.005  # a smaller weight has no line
 class Lines(Panel):
     """Queries at the left, keys at the right, and between them lines as thick as the weights.
 
-    Pointing at a token, or moving the focus there, leaves only its lines; the style does that, so
-    nothing has to be asked of Python.
+    Pointing at a token leaves only its lines; so do Tab, which reaches either side, and then the
+    arrows. The style does that, so nothing has to be asked of Python.
 
     Args:
         title: what the weights are.
@@ -37,6 +37,7 @@ class Lines(Panel):
         keys: their names (default: the queries').
         hidden: boolean (queries, keys), True where there is no line.
         picked: the query whose lines are dark; the others are pale.
+        sides: what stands left and right, where that is not queries and keys.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Lines(Panel):
     keys: Sequence[str] | None = None
     hidden: Any = None
     picked: int | None = None
+    sides: str = "from query to key"
 
     def html(self) -> str:
         values = to_array(self.values).astype(float)
@@ -68,29 +70,32 @@ class Lines(Panel):
                     f'stroke-width="{max(0.4, THICKEST * min(weight, 1.0)):.3g}"/>'
                 )
         shown = np.where(gone, -1.0, values)
-        ends = [
-            *_ends("q", self.queries, keys, shown, left - 8, self.picked),
-            *_ends("k", keys, self.queries, shown.T, right + 8),
-        ]
+        stops = _stops("q", self.queries, keys, shown) + _stops("k", keys, self.queries, shown.T)
+        ends = _ends("q", self.queries, left - 8, self.picked) + _ends("k", keys, right + 8)
         return (
-            f'<figure class="c3v"><figcaption>{escape(self.title)}: from query to key'
-            f'</figcaption><svg class="c3lines" viewBox="0 0 {width:.0f} {height}" '
-            f'width="{width:.0f}" role="group" aria-label="{escape(self.title)}, line by line">'
-            f"{''.join(paths)}{''.join(ends)}</svg></figure>"
+            f'<figure class="c3v c3e"><figcaption>{escape(self.title)}: {escape(self.sides)}'
+            f'</figcaption><form method=dialog>{stops}</form><svg class="c3lines" '
+            f'viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" aria-hidden="true">'
+            f"{''.join(paths)}{ends}</svg></figure>"
         )
 
 
-def _ends(side, tokens, others, weights, x, picked=None) -> list[str]:
-    """Write the tokens of one side; each says its largest weight to who can't see the lines."""
-    anchor, to = ("end", "attends most to") if side == "q" else ("start", "is attended to most by")
+def _stops(side: str, tokens: Sequence[str], others: Sequence[str], weights: np.ndarray) -> str:
+    """Let the keyboard reach the tokens of one side, each of which says its largest weight."""
+    to = "attends most to" if side == "q" else "is attended to most by"
     parts = []
     for n, (token, row) in enumerate(zip(tokens, weights, strict=True)):
         most = int(row.argmax())
         said = f"{token} {to} {others[most]}: {row[most]:.2f}" if row[most] >= 0 else token
-        bold = " font-weight=600" if n == picked else ""
-        parts.append(
-            f'<text class="{side}{n}" x="{x:.0f}" y="{STEP * (n + 0.5) + 5:.0f}" tabindex=0 '
-            f'text-anchor="{anchor}"{bold} aria-label="{escape(said)}">'
-            f"{escape(short(token))}</text>"
-        )
-    return parts
+        parts.append(stop(side, said, f"{side}{n}"))
+    return "".join(parts)
+
+
+def _ends(side: str, tokens: Sequence[str], x: float, picked: int | None = None) -> str:
+    """Write the tokens of one side."""
+    anchor = "end" if side == "q" else "start"
+    return "".join(
+        f'<text class="{side}{n}" x="{x:.0f}" y="{STEP * (n + 0.5) + 5:.0f}" '
+        f'text-anchor="{anchor}"{" font-weight=600" * (n == picked)}>{escape(short(token))}</text>'
+        for n, token in enumerate(tokens)
+    )

@@ -8,7 +8,7 @@ import torch
 from chapter3_helpers.explorers.controls import Buttons, Seed, Settings, Steps, Switch
 from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import seeded
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel, four_decimals
+from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import TOKENS, example_inputs
@@ -33,8 +33,21 @@ CONTROLS = (
     Buttons(
         "dtype", "number format", "float16", "What the scores are kept in", options=tuple(DTYPES)
     ),
-    Buttons("way", "the constant is", OVER, "Two ways that libraries go", options=(OVER, ADDED)),
-    Switch("padding", "first row sees nothing", False, "As where a text starts with padding"),
+    Buttons(
+        "way",
+        "the constant is",
+        OVER,
+        "Two ways that libraries go",
+        options=(OVER, ADDED),
+        presented=False,
+    ),
+    Switch(
+        "padding",
+        "first row sees nothing",
+        False,
+        "As where a text starts with padding",
+        presented=False,
+    ),
     Seed("seed", "seed", 3, "Another seed draws other weight matrices"),
 )
 
@@ -71,10 +84,10 @@ def mask_constants_panels(settings: Settings) -> list[Panel]:
     dtype = DTYPES[settings["dtype"]]
     visible = state["scores"][~state["hidden"]].float()
     facts = {
-        "largest finite number": f"{torch.finfo(dtype).max:.4g}",
-        "constant as stored": f"{state['stored'].item():.6g}",
-        "visible scores": f"{visible.min().item():.6g} to {visible.max().item():.6g}",
-        "weight on hidden tokens": four_decimals(state["leak"]),
+        "largest finite number": _say(torch.finfo(dtype).max),
+        "constant as stored": _say(state["stored"].item()),
+        "visible scores": f"{_say(visible.min().item())} to {_say(visible.max().item())}",
+        "weight on hidden, by row": " ".join(f"{leak:.2f}" for leak in state["leak"]),
     }
     return [
         Note(_note(settings, state)),
@@ -90,6 +103,10 @@ def mask_constants_panels(settings: Settings) -> list[Panel]:
         ),
         Facts(facts, "the numbers"),
     ]
+
+
+def _say(number: float) -> str:
+    return f"{number:,.0f}" if 1000 <= abs(number) < 1e7 else f"{number:.3g}"
 
 
 def _note(settings: Settings, state: dict[str, Any]) -> str:
@@ -109,7 +126,10 @@ def _note(settings: Settings, state: dict[str, Any]) -> str:
     leaking = leak.nan_to_num() > 1e-4
     if leaking.any():
         rows = ", ".join(token for token, bad in zip(TOKENS, leaking.tolist(), strict=True) if bad)
-        sentences.append(f"Hidden tokens get weight in the row of {rows}.")
+        where = "rows" if leaking.sum() > 1 else "row"
+        sentences.append(f"Hidden tokens get weight in the {where} of {rows}.")
+        if settings["way"] == OVER and not settings["padding"]:
+            sentences.append("There the real scores lie below the constant, or too close to it.")
     elif not nan.any():
         sentences.append("Nothing leaks: no hidden token gets as much as 0.0001.")
     return " ".join(sentences)

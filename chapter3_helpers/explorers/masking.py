@@ -62,12 +62,20 @@ CONTROLS = (
     ),
     Buttons(
         "matrices",
-        "matrices",
+        "weight matrices",
         LEARNED,
         "Those of the reader of notebook 03, or random ones, which take any words",
         options=(LEARNED, RANDOM),
+        presented=False,
     ),
-    Buttons("way", "the mask by", FIRST, "Two ways to the same weights", options=(FIRST, SECOND)),
+    Buttons(
+        "way",
+        "the mask by",
+        FIRST,
+        "Two ways to the same weights",
+        options=(FIRST, SECOND),
+        presented=False,
+    ),
     Seed("seed", "seed", 789, "Another seed draws other matrices", _is_random),
     row_picker(
         4,
@@ -121,9 +129,13 @@ def masking_panels(settings: Settings) -> list[Panel]:
     most = int(newest.argmax())
     note = (
         f"{read} of {length} tokens read. “{tokens[-1]}” looks most at “{tokens[most]}” "
-        f"({newest[most]:.2f}). The rows above it are those that the whole sentence gives them: "
-        f"the largest difference is {change:.1g}."
+        f"({newest[most]:.2f})."
     )
+    if read > 1:
+        note += (
+            " The rows above it are already those of the whole sentence "
+            f"(largest difference {change:.1g})."
+        )
     matrix = Matrix("attention weights", weights, tokens, hidden=causal_mask(read), picked=read - 1)
     if _is_number(settings):
         column = min(settings["column"], length - 1)

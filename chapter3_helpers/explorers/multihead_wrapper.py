@@ -74,7 +74,16 @@ CONTROLS = (
     ),
     Words("text", SENTENCE.label, SENTENCE.default, SENTENCE.tooltip, enabled=_random),
     Slider("num_heads", "how many", 4, "Heads side by side", enabled=_random, low=1, high=12),
-    Slider("d_out", "d_out per head", 2, "What each head returns", enabled=_random, low=1, high=8),
+    Slider(
+        "d_out",
+        "d_out per head",
+        2,
+        "What each head returns",
+        enabled=_random,
+        low=1,
+        high=8,
+        presented=False,
+    ),
     Seed("seed", "seed", 123, "Another seed draws other weight matrices", enabled=_random),
     Switch(
         "stretched",
@@ -82,6 +91,7 @@ CONTROLS = (
         True,
         "Untrained heads hardly choose among small inputs",
         enabled=_random,
+        presented=False,
     ),
     row_picker(default=1, enabled=_random),
     Thumbnails(
@@ -134,7 +144,7 @@ def _learned_panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
             f"After {settings['step']} batches, “{sentence}” – who? “{who}”. Whom? “{whom}”: "
             f"{verdict}. The loss is {state['loss']:.2f}."
         ),
-        Lines(title, rows, names, tokens),
+        Lines(title, rows, names, tokens, sides="from head to token"),
         Matrix(title, rows, names, tokens, corner=("head", KEY_LABEL)),
     ]
 

@@ -97,7 +97,10 @@ class NumberPath(Panel):
         """Return what is done at each step, with which numbers, and what comes out, as HTML."""
         found, say = self.numbers, self._say
         query, key = to_array(self.queries)[self.row], to_array(self.keys)[self.column]
-        products = [f"{say(a)} · {say(b)}" for a, b in zip(query, key, strict=True)]
+        products = [
+            f"{say(a) if n == 0 else _signed(say(a))} · {_signed(say(b))}"
+            for n, (a, b) in enumerate(zip(query, key, strict=True))
+        ]
         score, masked = say(found["score"]), say(found["masked"])
         steps = [
             (
@@ -116,7 +119,11 @@ class NumberPath(Panel):
             how, masked = f"{masked} − {say(found['shift'])}", say(found["masked"] - found["shift"])
             steps.append(("minus the row’s largest", how, masked))
         steps.append(("e to the power", f"e<sup>{masked}</sup>", say(found["power"])))
-        row = " + ".join(_few([say(power) for power in found["powers"] if power > 0]))
+        powers = [power for power in found["powers"] if power > 0]
+        row = " + ".join(say(power) for power in powers)
+        if len(powers) > MOST_TERMS:
+            others = sum(powers) - found["power"]
+            row = f"{say(found['power'])} + {say(others)} of the others"
         steps.append(("share of the row", f"{say(found['power'])} / ({row})", say(found["weight"])))
         if self.kept is not None:
             stays = to_array(self.kept)[self.row, self.column]
@@ -132,6 +139,11 @@ class NumberPath(Panel):
     def _say(self, number: float) -> str:
         decimals = self.decimals or decimals_for(self.numbers["weights"])
         return f"{float(number) + 0.0:.{decimals}f}".replace("-inf", "−∞").replace("-", "−")
+
+
+def _signed(number: str) -> str:
+    """Put a negative number that follows a sign in brackets."""
+    return f"({number})" if number.startswith("−") else number
 
 
 def _few(texts: list[str]) -> list[str]:

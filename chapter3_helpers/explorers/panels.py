@@ -20,7 +20,7 @@ from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL
 from chapter3_helpers.explorers.pixels import weights_image
 from chapter3_helpers.explorers.style import colour_classes
-from chapter3_helpers.explorers.writing import decimals_for, escape, some_of
+from chapter3_helpers.explorers.writing import decimals_for, escape, some_of, stop
 from chapter3_helpers.explorers.writing import four_decimals as four_decimals
 
 
@@ -42,8 +42,8 @@ class Panel:
 class Matrix(Panel):
     """One matrix in large, a number in every cell; of more than 16 rows or columns some.
 
-    Where rows are queries and columns are keys, pointing at a cell, or moving the focus to a
-    label, picks out its row and its column in all such matrices of an explorer.
+    Where rows are queries and columns are keys, pointing at a cell picks out its row and its column
+    in all such matrices of an explorer; so do Tab, which reaches the labels, and then the arrows.
 
     Args:
         title: what the numbers are.
@@ -58,6 +58,7 @@ class Matrix(Panel):
         picked_column: the column to be marked.
         dropped: boolean (rows, columns), True where a cell carries a cross instead of a number.
         decimals: how many to write (default: two, or four where two would hide the differences).
+        beside: whether it belongs to the picture before it, from the back row too.
     """
 
     title: str
@@ -72,6 +73,7 @@ class Matrix(Panel):
     picked_column: int | None = None
     dropped: Any = None
     decimals: int | None = None
+    beside: bool = False
 
     def presented(self) -> "Matrix":
         return replace(self, decimals=2)
@@ -83,28 +85,29 @@ class Matrix(Panel):
         decimals = self.decimals or decimals_for(values[classes != "h"])
         dropped = None if self.dropped is None else to_array(self.dropped)
         across = some_of(len(columns), self.picked_column)
-        linked = " c3q" if self.corner == (QUERY_LABEL, KEY_LABEL) else ""
+        linked = self.corner == (QUERY_LABEL, KEY_LABEL)
         wide = max((len(columns[j]) for j in across if j is not None), default=0)
         turned = " c3t" if len(across) > 10 and wide > 4 else ""
         lines = [
-            f'<div class="c3w"><table class="c3m{linked}{turned}">'
+            f'<form method=dialog class="c3w"><table class="c3m{" c3q" * linked}{turned}">'
             f"<caption>{escape(self.title)}</caption>",
             f'<tr><th class="corner">{escape(self.corner[1])} →<br>{escape(self.corner[0])} ↓</th>',
         ]
         for j in across:
             marked = ' class="picked"' if j is not None and j == self.picked_column else ""
-            lines.append(
-                "<th>…"
-                if j is None
-                else f'<th scope="col" tabindex=0{marked}><span>{escape(columns[j])}</span></th>'
-            )
+            if j is None:
+                lines.append("<th>…")
+                continue
+            reach = stop("key", columns[j]) if linked else ""
+            lines.append(f'<th scope="col"{marked}><span>{escape(columns[j])}</span>{reach}</th>')
         lines.append("</tr>")
         for i in some_of(len(self.rows), self.picked):
             if i is None:
                 lines.append("<tr><th>⋮" + "<td class=gap>" * len(across) + "</tr>")
                 continue
             marked = ' class="picked"' if i == self.picked else ""
-            lines.append(f'<tr{marked}><th scope="row" tabindex=0>{escape(self.rows[i])}</th>')
+            reach = stop("query", self.rows[i]) if linked else ""
+            lines.append(f'<tr{marked}><th scope="row">{escape(self.rows[i])}{reach}</th>')
             for j in across:
                 at = i == self.picked and j == self.picked_column
                 if j is None:
@@ -120,7 +123,7 @@ class Matrix(Panel):
                 else:
                     lines.append(f"<td{kind}>{values[i, j]:.{decimals}f}")
             lines.append("</tr>")
-        return "".join(lines) + "</table></div>"
+        return "".join(lines) + "</table></form>"
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,7 @@ class Bars(Panel):
     values: Any
     largest: float = 1.0
     decimals: int | None = None
+    beside: bool = False  # as for ``Matrix``
 
     def presented(self) -> "Bars":
         return replace(self, decimals=2 if self.decimals is None else min(2, self.decimals))
@@ -233,13 +237,17 @@ class Note(Panel):
 def render(panels: Sequence[Panel], present: bool = False) -> str:
     """Return the HTML of several panels, side by side where there is room.
 
-    For the back row it is what is said and the first picture. What belongs to a control of small
-    pictures is drawn there instead.
+    For the back row it is what is said, the first picture and what belongs beside that. What
+    belongs to a control of small pictures is drawn there instead.
     """
     panels = [panel for panel in panels if not getattr(panel, "control", None)]
     if present:
         first = next((panel for panel in panels if panel.picture), None)
-        panels = [p.presented() for p in panels if p is first or isinstance(p, Note)]
+        panels = [
+            panel.presented()
+            for panel in panels
+            if panel is first or isinstance(panel, Note) or getattr(panel, "beside", False)
+        ]
     return f'<div class="c3">{"".join(panel.html() for panel in panels)}</div>'
 
 

@@ -91,7 +91,7 @@ def pronouns_panels(settings: Settings) -> list[Panel]:
     return [
         Note(_note(settings["batches"], state)),
         lines,
-        Bars(f"where {tokens[answer.adjective]} looks", numbered, state["row"], decimals=2),
+        Bars(f"where “{tokens[answer.adjective]}” looks", numbered, state["row"], decimals=2),
         says,
         Curves(
             "loss, by batches",

@@ -97,7 +97,9 @@ def recurrent_panels(settings: Settings) -> list[Panel]:
             corner=("written by", "letter"),
             texts=list(written.values()),
         ),
-        Lines(LOOKING_BACK, state["weights"], out, named),
+        Lines(
+            LOOKING_BACK, state["weights"], out, named, sides="from letter written to letter read"
+        ),
         Bars(
             f"{ONE_STATE}, reading forwards: what is left of each letter",
             named,

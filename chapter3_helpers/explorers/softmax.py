@@ -63,7 +63,7 @@ def softmax_panels(settings: Settings) -> list[Panel]:
     return [
         Note(f"{_softmax_note(weights)} {_quotient_note(state['shares'])}"),
         Bars("softmax: what “journey” spends on each", labels, weights),
-        Bars("divided by the sum", labels, state["shares"]),
+        Bars("divided by the sum", labels, state["shares"], beside=True),
         Facts(facts, "Does the exponential still fit into float32?"),
     ]
 

@@ -43,7 +43,7 @@ def _colour_rules(prefix: str, colours: tuple[str, ...]) -> str:
 
 def _linked_rules() -> str:
     """Write what picks out a row and a column in all matrices of queries and keys, and one
-    token's lines, while a cell or a label is pointed at or has the focus."""
+    token's lines, while a cell or a label is pointed at or its radio button has the focus."""
 
     def used(part: str) -> str:  # asked first: else every step of a slider would cost a search
         return f".{part}:is(:hover,:focus-within)"
@@ -53,15 +53,15 @@ def _linked_rules() -> str:
         row, cell = f".c3q tr:nth-child({n})", f".c3q :is(td,th):nth-child({n})"
         rules += [
             f"{used('c3')}:has({row}:is(:hover,:focus-within)) {row}>*{{--row:{QUERY_COLOUR}}}",
-            f"{used('c3')}:has({cell}:is(:hover,:focus)) {cell}{{--column:{KEY_COLOUR}}}",
+            f"{used('c3')}:has({cell}:is(:hover,:focus-within)) {cell}{{--column:{KEY_COLOUR}}}",
         ]
     for n in range(MOST_LINKED):
         for side in "qk":
+            there = f"{used('c3e')}:has(text.{side}{n}:hover,input.{side}{n}:focus)"
             rules.append(
-                f"{used('c3lines')}:has(text.{side}{n}:is(:hover,:focus)) path:not(.{side}{n})"
-                "{opacity:.05!important}"
-                f"{used('c3lines')}:has(text.{side}{n}:is(:hover,:focus)) path.{side}{n}"
-                "{opacity:.9!important}"
+                f"{there} path:not(.{side}{n}){{opacity:.05!important}}"
+                f"{there} path.{side}{n}{{opacity:.9!important}}"
+                f"{there} text.{side}{n}{{font-weight:600;text-decoration:underline}}"
             )
     return "".join(rules)
 
@@ -77,8 +77,11 @@ _CONTROLS = """
  background:var(--jp-layout-color0,#fff);border-bottom:1px solid var(--jp-border-color1,#bbb)}
 .c3-controls>.widget-inline-hbox,.c3-controls>.widget-box{margin:0}
 .c3-controls .widget-label{flex:0 0 auto;min-width:0;margin-right:6px}
-.c3-controls .widget-readout{flex:none}
-.c3-controls>.widget-box>.widget-slider{flex:1 1 auto;max-width:none;margin:2px 0}
+.c3-controls .widget-readout{flex:0 0 auto;min-width:3.5em;margin-left:8px}
+.c3-controls>.widget-box>.widget-slider{flex:1 1 auto;min-width:0;max-width:none;margin:2px 0}
+.c3-controls .slider-container{min-width:70px}
+.c3-played.c3-played{flex:1 1 360px;min-width:min(360px,100%);max-width:520px;gap:8px}
+.c3-played .widget-play{flex:0 0 76px;width:76px}.c3-played button{padding:0}
 .c3-controls .widget-dropdown{flex:0 1 auto}
 .c3-controls .widget-checkbox{padding-right:8px}
 .c3-tools.c3-tools{margin-left:auto;overflow:visible;flex:0 0 auto}
@@ -118,29 +121,33 @@ _PRESENT = """
 .c3-present .c3 :is(caption,h4,figcaption){font-size:22px}
 .c3-present .c3 .c3m .corner{font-size:16px}
 .c3-present .c3 .c3m td{min-width:1.9em;padding:9px 6px}
-.c3-present .c3 .c3b .b{width:min(420px,36vw)}.c3-present .c3 .c3b .b div{height:24px}
-.c3-present .c3>:not(p,.c3b){flex:1 1 100%}
+.c3-present .c3 .c3t{font-size:clamp(15px,1.7vw,20px)}.c3-present .c3 .c3t td{padding:3px}
+.c3-present .c3 .c3b .b{width:clamp(180px,30vw,420px)}.c3-present .c3 .c3b .b div{height:24px}
+.c3-present .c3>:not(p,table){flex:1 1 auto}.c3-present .c3>table{margin:0 auto}
 .c3-present .c3>:not(p) table{margin:auto}
-.c3-present .c3 svg{display:block;width:min(100%,1040px);height:auto;margin:auto}
+.c3-present .c3 svg{display:block;width:min(100%,1040px);height:auto;max-height:66vh;margin:auto}
 .c3-present .c3-controls :is(label,.widget-label,.widget-readout,button,input,select){
  font-size:20px;line-height:1.4;height:auto}
-.c3-present .c3-controls .widget-readout{min-width:3em}
-.c3-present .c3-thumbnails{--thumb:108px}
+.c3-present .c3-controls .widget-readout{min-width:2.8em}
+.c3-present .c3-played .widget-play{flex-basis:100px}.c3-present .c3 figcaption{text-align:center}
+.c3-present .c3-played.c3-played{flex-basis:460px;min-width:min(460px,100%)}
+.c3-present .c3-thumbnails{--thumb:84px}
 .c3-present .c3-thumbnails .widget-radio-box label{font-size:19px;line-height:28px}
 """
 _PANELS = f"""
-.c3{{margin-top:8px;display:flex;flex-wrap:wrap;gap:12px 32px;align-items:flex-start;
+.c3{{margin-top:8px;display:flex;flex-wrap:wrap;gap:12px 24px;align-items:flex-start;
  color:var(--jp-content-font-color1,#222);font:13px/1.35 var(--jp-ui-font-family,sans-serif)}}
 .c3 table{{border-collapse:collapse;width:auto;margin:0;font-size:inherit}}
 .c3 :is(caption,h4,figcaption){{text-align:left;font-weight:600;margin:0 0 4px;padding:0;
  color:inherit;font-size:inherit}}
 .c3 th{{font-weight:400;color:inherit;background:none;white-space:pre}}
 .c3 tr{{background:none!important}}
-.c3 .c3m td{{min-width:3em;padding:5px 6px;text-align:center;white-space:nowrap;
+.c3 .c3m td{{min-width:2.8em;padding:5px;text-align:center;white-space:nowrap;
  font-variant-numeric:tabular-nums;border:1px solid {CELL_BORDER}}}
 .c3 .c3m th{{padding:2px 8px;text-align:right}}
 .c3 .c3m th[scope=col]{{text-align:center}}
-.c3 .c3t th[scope=col]{{vertical-align:bottom}}
+.c3 .c3t td{{min-width:2.2em;padding:5px 4px}}
+.c3 .c3t th[scope=col]{{vertical-align:bottom;padding:2px}}
 .c3 .c3t th[scope=col] span{{writing-mode:vertical-rl;transform:rotate(180deg)}}
 .c3 .c3m .corner{{font-size:.85em;color:var(--jp-content-font-color2,#666)}}
 .c3 .c3m tr.picked th,.c3 .c3m th.picked{{font-weight:700}}
@@ -172,7 +179,9 @@ _PANELS = f"""
 .c3 .c3lines path{{fill:none;stroke:#7a6bc9;opacity:.85}}
 .c3 .c3lines path.pale{{opacity:.2}}
 .c3 .c3v .c3lines text{{font-size:13px;cursor:default}}
-.c3 .c3lines text:is(:hover,:focus){{font-weight:600;outline:none;text-decoration:underline}}
+.c3 :is(.c3q th,.c3e){{position:relative}}
+.c3 form input{{position:absolute;inset:0;margin:0;opacity:0;pointer-events:none}}
+.c3 .c3q th:focus-within{{outline:2px solid #d9622b;outline-offset:-2px}}
 .c3 .c3l{{margin:2px 0 0}}.c3 .c3l span{{margin-right:14px}}
 .c3 .c3l i{{display:inline-block;width:14px;height:4px;margin:0 5px 3px 0}}
 .c3 .c3p td{{padding:3px 10px;text-align:left;vertical-align:baseline;

@@ -7,7 +7,7 @@ import torch
 from chapter3_helpers.explorers.controls import Seed, Settings, Steps
 from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.inputs import seeded
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS
 from chapter3_helpers.softmax import softmax
@@ -54,20 +54,14 @@ def trainable_qkv_panels(settings: Settings) -> list[Panel]:
     """Return both weight matrices, and the gradients at every d_k for this seed."""
     states = [trainable_qkv_state({**settings, "d_k": d_k}) for d_k in WIDTHS]
     state = states[WIDTHS.index(settings["d_k"])]
-    facts = {
-        "largest weight per row, unscaled": _mean_largest(state["unscaled"]),
-        "largest weight per row, scaled": _mean_largest(state["scaled"]),
-        "gradient, unscaled": f"{state['unscaled_gradient'].item():.2g}",
-        "gradient, scaled": f"{state['scaled_gradient'].item():.2g}",
-    }
     curves = {
         "without scaling": [s["unscaled_gradient"].item() for s in states],
         "divided by sqrt(d_k)": [s["scaled_gradient"].item() for s in states],
     }
     return [
         Note(_note(settings["d_k"], state)),
-        Matrix("without scaling", state["unscaled"], TOKENS),
-        Matrix("divided by sqrt(d_k)", state["scaled"], TOKENS),
+        Matrix("weights without scaling", state["unscaled"], TOKENS),
+        Matrix("weights, scores divided by sqrt(d_k)", state["scaled"], TOKENS, beside=True),
         Curves(
             f"gradient that reaches the scores, mean of {DRAWS} draws",
             "d_k",
@@ -77,7 +71,6 @@ def trainable_qkv_panels(settings: Settings) -> list[Panel]:
             mark=settings["d_k"],
             log="x",
         ),
-        Facts(facts, "means"),
     ]
 
 
@@ -90,11 +83,14 @@ def _note(d_k: int, state: dict[str, torch.Tensor]) -> str:
     if d_k == 1:
         return "At d_k = 1 both are the same: the divisor is 1."
     if unscaled < scaled:
-        return (
-            f"Without scaling, {scaled / max(unscaled, 1e-30):.2g} times less gradient reaches "
-            "the scores: most rows have decided for one key."
-        )
-    return "At so small a d_k the unscaled scores still pass on as much gradient as the scaled."
+        reaches = f"{scaled / max(unscaled, 1e-30):,.1f} times as much gradient reaches the scores."
+    else:
+        reaches = "no more gradient reaches the scores, as d_k is still small."
+    return (
+        f"With the division {reaches} The largest weight of a row is "
+        f"{_mean_largest(state['scaled'])} on average; without it, "
+        f"{_mean_largest(state['unscaled'])}."
+    )
 
 
 def trainable_qkv_code(settings: Settings) -> list[str]:

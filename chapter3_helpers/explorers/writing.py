@@ -40,6 +40,18 @@ def some_of(count: int, picked: int | None = None) -> list[int | None]:
     return [*range(7), None, picked, None, *tail[1:]]
 
 
+def stop(group: str, said: str, kind: str = "") -> str:
+    """Return an unseen radio button that lets the keyboard reach a label.
+
+    The Tab key reaches a group of them once, and the arrows walk through it: JupyterLab would take
+    these for itself, but for the first attribute. Groups end at the ``<form>`` around them.
+    """
+    return (
+        f"<input type=radio data-lm-suppress-shortcuts name={group}{kind and f' class={kind}'} "
+        f'aria-label="{escape(said)}">'
+    )
+
+
 def escape(text: str) -> str:
     """Make a text safe inside HTML, in attributes too."""
     return html.escape(str(text), quote=True)

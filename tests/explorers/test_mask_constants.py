@@ -58,7 +58,9 @@ def test_where_the_default_leaks():
     visible = state["scores"].float().masked_fill(state["hidden"], -math.inf).amax(dim=-1)
     assert (visible < -1e4).tolist() == [True, True, True, False, False, False]
     assert torch.allclose(state["leak"], torch.tensor([1.0, 1, 1, 0, 0, 0]), atol=1e-3)
-    assert note(settings()) == "Hidden tokens get weight in the row of Your, journey, starts."
+    assert note(settings()).startswith(
+        "Hidden tokens get weight in the rows of Your, journey, star"
+    )
 
 
 @pytest.mark.parametrize("way", [OVER, ADDED])
@@ -85,7 +87,7 @@ def test_the_note_is_true(dtype, constant, way, padding):
         chosen = settings(dtype=dtype, constant=constant, way=way, padding=padding, size=size)
         state, text = mask_constants_state(chosen), note(chosen)
         for pattern, rows in (
-            (r"weight in the row of (.*?)\.", state["leak"] > 1e-4),
+            (r"weight in the rows? of (.*?)\.", state["leak"] > 1e-4),
             (r"No weights exist for (.*?):", state["weights"].isnan().any(dim=-1)),
         ):
             found = re.search(pattern, text)

@@ -65,7 +65,6 @@ def test_pointing_picks_out_a_row_and_a_column_and_a_token_only_its_lines(big, p
             ['--row', '--column'].map(n => !!getComputedStyle(cell).getPropertyValue(n))))"""
     )
     assert all(shadows[i][j] == [i == 4, j == 2] for i in range(8) for j in range(8))
-    table.locator("th[scope=col]").nth(3).focus()
     big.root.locator(".c3lines text.q5").hover()
     paths = big.root.locator(".c3lines path")
     shown = paths.evaluate_all(
@@ -74,6 +73,26 @@ def test_pointing_picks_out_a_row_and_a_column_and_a_token_only_its_lines(big, p
     assert len(shown) > 10
     assert all(own == dark for own, dark in shown)
     page.mouse.move(0, 0)
+
+
+def test_the_keyboard_reaches_all_labels_of_a_side_in_one_stop(big, page):
+    def focused():
+        return page.evaluate("document.activeElement.ariaLabel")
+
+    table = big.root.locator("table.c3q")
+    table.locator("input[name=query]").first.focus()
+    page.keyboard.press("ArrowDown")
+    assert focused() == "saw"
+    rows = table.evaluate(
+        "t => Array.from(t.rows, r => !!getComputedStyle(r.cells[1]).getPropertyValue('--row'))"
+    )
+    assert rows == [row == 2 for row in range(8)]
+    page.keyboard.press("Enter")  # sends nothing
+    page.keyboard.press("Tab")
+    assert focused().startswith("Ann attends most to")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    assert focused().startswith("saw is attended to most by")
 
 
 def test_controls_stay_in_sight_while_panels_scroll_under_them(big, page):
