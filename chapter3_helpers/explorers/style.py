@@ -131,7 +131,7 @@ _PRESENT = """
 .c3-present .c3-controls .widget-readout{min-width:2.8em}
 .c3-present .c3-played .widget-play{flex-basis:100px}.c3-present .c3 figcaption{text-align:center}
 .c3-present .c3-played.c3-played{flex-basis:460px;min-width:min(460px,100%)}
-.c3-present .c3-thumbnails{--thumb:84px}
+.c3-present .c3-thumbnails{--thumb:108px}
 .c3-present .c3-thumbnails .widget-radio-box label{font-size:19px;line-height:28px}
 """
 _PANELS = f"""
