@@ -56,6 +56,10 @@ def test_make_lab_opens_the_first_notebook(lab, browser):
     expect(page.get_by_role("tab", name=first)).to_be_visible()
     page.wait_for_timeout(3000)
     assert page.get_by_text("Jupyter news").count() == 0
+    names = page.locator(".jp-DirListing-itemText")
+    expect(names.filter(has_text=".ipynb")).to_have_count(len([*NOTEBOOKS.glob("*.ipynb")]))
+    cut = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent)"
+    assert names.evaluate_all(cut) == []
     page.close()
 
     assert listening_addresses(psutil.Process(process.pid)) == {"127.0.0.1"}
