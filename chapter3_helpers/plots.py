@@ -248,6 +248,8 @@ def line_plot(
     for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):
         if log:
             label_in_full(axis)
+    if not logy and ax.get_ylim()[1] >= 1e6:  # matplotlib would take the zeros off, and write 1e6
+        ax.yaxis.set_major_formatter("{x:,.0f}")
     if logx and marker and len(points) <= MOST_TICKS:
         ax.set_xticks(points, [f"{value:g}" for value in points])
     ax.set(xlabel=xlabel, ylabel=ylabel, title=title)

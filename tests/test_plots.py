@@ -332,3 +332,10 @@ def test_a_few_marked_points_have_their_ticks_under_them():
 
     assert labels([0.5, 512, 4096]) == ["0.5", "512", "4096"]
     assert "512" not in labels([2**k for k in range(13)])
+
+
+def test_millions_are_written_out_beside_a_line_plot():
+    ax = line_plot([1, 2], {"parameters": [1_500_000, 2_000_000]}, xlabel="x", ylabel="y", title="")
+    ax.figure.draw_without_rendering()
+    assert "2,000,000" in [label.get_text() for label in ax.get_yticklabels()]
+    assert not ax.yaxis.get_offset_text().get_text()
