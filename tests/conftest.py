@@ -2,6 +2,10 @@
 
 from collections import Counter
 
+import pytest
+
+from tests import trained
+
 PARTS = BROWSER, NOTEBOOKS, UNIT = "browser", "notebooks", "unit tests and doctests"
 
 
@@ -31,3 +35,13 @@ def pytest_terminal_summary(terminalreporter):
         for name in filter(seconds.get, PARTS):
             words = ", ".join(f"{n} {outcome}" for outcome, n in counts[name].items() if n)
             terminalreporter.write_line(f"{name:24}{seconds[name]:5.0f} s   {words}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def models(tmp_path_factory, request):
+    """The folder in which all processes of this run keep the models that take seconds to train."""
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        folder = folder.parent  # which all workers share
+    trained.share(folder)
+    return folder

@@ -54,7 +54,8 @@ def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
     logits = model(ids[..., :-1])  # (..., T, vocab_size)
     check_ids("ids", ids, vocab_size=logits.shape[-1])  # the last one, which no model has read
     targets = ids[..., 1:].long()  # (..., T)
-    return functional.cross_entropy(logits.movedim(-1, 1), targets, reduction="none")
+    losses = functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
+    return losses.view_as(targets)
 
 
 def _check_piece(ids: torch.Tensor) -> None:

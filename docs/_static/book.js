@@ -89,6 +89,14 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
     }
     (control.kind === "thumbnails" ? under : bar).append(place);
   }
+  for (const control of others) {
+    const place = document.createElement("label");
+    place.className = "c3-unrecorded";
+    place.title = control.tooltip;
+    const value = Object.assign(document.createElement("input"), { value: control.start, size: Math.min(control.start.length + 1, 40), disabled: true });
+    place.append(control.label, " ", value);
+    bar.append(place);
+  }
   const tools = document.createElement("div");
   tools.className = "c3-tools";
   tools.innerHTML = '<button type="button" title="Back to the start">Reset</button> ' +
@@ -100,7 +108,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
   bar.after(code);
   const note = document.createElement("p");
   note.className = "c3-recorded";
-  note.textContent = "Recorded from the real code." + (others.length ? ` In JupyterLab you can also change: ${others.join(", ")}.` : "");
+  note.textContent = "Recorded from the real code." + (others.length ? " The grey controls move where the notebook runs: make lab opens it in JupyterLab." : "");
   root.append(note);
   draw();
 }

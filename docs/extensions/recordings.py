@@ -141,7 +141,11 @@ class Recording:
         """Return the recording as plain data."""
         return {
             "controls": [self.described(control) for control in self.controls],
-            "others": [c.label for c in self.explorer.spec if c not in self.controls],
+            "others": [
+                self.described(control)
+                for control in self.explorer.spec
+                if control not in self.controls and control.enabled(self.start)
+            ],
             "tokens": list(self.tokens),
             "rows": list(self.rows),
             "states": list(self.states),
@@ -153,10 +157,8 @@ class Recording:
         names = ("thumbnails", "buttons", "buttons", "list", "switch", "slider")
         kind = next(n for k, n in zip(kinds, names, strict=True) if isinstance(control, k))
         start = self.start[control.name]
-        label = next(
-            (label for label, value in choices(self.explorer, control, start) if value == start),
-            str(start),
-        )
+        named = [] if isinstance(control, Words) else choices(self.explorer, control, start)
+        label = next((label for label, value in named if value == start), str(start))
         return {
             "name": control.name,
             "label": control.label,
