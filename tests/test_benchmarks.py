@@ -267,6 +267,32 @@ def test_seconds_of_one_token_are_not_those_of_all(monkeypatch):
     assert (row["cached"], row["recomputed"]) == pytest.approx((0.1, 0.3))
 
 
+def test_tables_are_in_milliseconds_and_megabytes():
+    times = {"quartiles": (0.001, 0.003), "median": 0.002, "speed": 1.5, "limit": 0.25}
+    row = {"sizes": "(1, 6, 4, 2)", "variant": "split", "pass": "forward", "memory": 4e6, **times}
+    assert table([row]).splitlines()[-1].split() == [
+        "split",
+        "2.000",
+        "1-3",
+        "1.50",
+        "0.25",
+        "4.00",
+    ]
+    memory = [
+        {"tokens": 256, "split": 2e6, "fused": 1e6},
+        {"tokens": 512, "split": 8e6, "fused": 2e6},
+    ]
+    assert [" ".join(line.split()) for line in memory_table(memory).splitlines()[1:]] == [
+        "T = 256 split 2.00 fused 1.00",
+        "T = 512 split 8.00 (4.0) fused 2.00 (2.0)",
+    ]
+    row = {"tokens": 64, "cached": 0.002, "recomputed": 0.01, "cache_moved": False}
+    (line,) = generation_table([row | {"difference": 1e-7}]).splitlines()[1:]
+    assert " ".join(line.split()) == (
+        "T = 64 cached 2.000 recomputed 10.000 ratio 5.0 cache moved: False difference 1.0e-07"
+    )
+
+
 def test_calls_are_timed_in_turn_and_none_is_wasted(monkeypatch):
     now, made = [0.0], []
 

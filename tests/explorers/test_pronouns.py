@@ -44,9 +44,11 @@ def test_reading_leaves_the_generator_of_the_reader_alone():
     assert torch.rand(3).equal(expected)
 
 
-@pytest.mark.parametrize("batches", [-1, 501, 0.5])
-def test_there_are_500_batches(batches):
-    with pytest.raises((TypeError, ValueError), match="batches must be"):
+@pytest.mark.parametrize(
+    ("batches", "message"), [(-1, "at least 0"), (501, "at most 500"), (0.5, "an integer")]
+)
+def test_there_are_500_batches(batches, message):
+    with pytest.raises((TypeError, ValueError), match=f"batches must be {message}, got"):
         reader_after(batches)
 
 
