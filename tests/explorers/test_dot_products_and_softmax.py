@@ -6,8 +6,9 @@ import pytest
 
 from chapter3_helpers.explorers.dot_products import dot_products_panels
 from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.panels import Bars
+from chapter3_helpers.explorers.panels import Bars, Facts
 from chapter3_helpers.explorers.softmax import softmax_panels
+from tests.explorers import find
 
 ARROWS = {"angle": 60, "length_a": 1.5, "length_b": 1.0}
 MOVED = {"token": 5, "score": -4.0, "temperature": 1.0}
@@ -38,6 +39,14 @@ def test_the_arrows_are_told_in_a_sentence(change, said):
     note, *drawn = dot_products_panels(ARROWS | change)
     assert note.text.startswith(said)
     assert "nan" not in "".join(panel.html() for panel in drawn)
+
+
+def test_the_sum_of_products_is_written_out():
+    facts = find(Facts, dot_products_panels(ARROWS)).values
+    assert list(facts.values())[:4] == [
+        *("(0.75, 1.30)", "(1.00, 0.00)", "(0.75)(1.00) + (1.30)(0.00) = 0.75"),
+        "1.0 · 0.75 = 0.75",
+    ]
 
 
 @pytest.mark.parametrize(

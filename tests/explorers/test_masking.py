@@ -40,6 +40,14 @@ def test_what_has_been_read_never_changes(matrices, way):
         torch.testing.assert_close(state["weights"], whole[:read, :read])
 
 
+def test_the_newest_row_is_marked_and_the_triangle_is_counted():
+    note, *matrices, facts = masking_panels(settings(tokens_read=7))
+    assert [matrix.picked for matrix in matrices] == [6, 6]
+    assert "The rows above it" in note.text
+    assert facts.values == {"visible cells": "28 of 49"}
+    assert "The rows above it" not in masking_panels(settings(tokens_read=1))[0].text
+
+
 def test_a_seed_is_there_for_random_matrices_alone_and_they_take_any_words():
     explorer = masking_explorer()
     assert explorer.places["seed"].layout.display == "none"

@@ -1,7 +1,12 @@
 import pytest
 import torch
 
-from chapter3_helpers.explorers.trainable_qkv import DRAWS, WIDTHS, trainable_qkv_state
+from chapter3_helpers.explorers.trainable_qkv import (
+    DRAWS,
+    WIDTHS,
+    trainable_qkv_panels,
+    trainable_qkv_state,
+)
 
 
 @pytest.mark.parametrize("d_k", WIDTHS)
@@ -17,3 +22,10 @@ def test_the_gradient_is_the_one_that_autograd_finds(d_k):
         torch.testing.assert_close(
             state[f"{name}_gradient"], used.grad.abs().mean(), rtol=1e-4, atol=1e-7
         )
+
+
+@pytest.mark.parametrize(
+    ("d_k", "said"), [(1, "both are the same"), (64, "times as much gradient")]
+)
+def test_the_division_is_told_in_a_sentence(d_k, said):
+    assert said in trainable_qkv_panels({"d_k": d_k, "seed": 123})[0].text
