@@ -28,6 +28,8 @@ from chapter3_helpers.explorers.mechanisms import (
     WRAPPER,
 )
 from chapter3_helpers.explorers.number_path import NumberPath
+from chapter3_helpers.explorers.panels import Facts, Matrix
+from tests.explorers import find
 
 TEXT = "one two three four five"
 
@@ -156,6 +158,27 @@ def test_the_path_of_one_number_ends_at_the_weight_and_its_part_of_the_context(m
         assert (found["masked"] == -np.inf) == gone
         assert ("hidden from this query" in path.html()) == gone
     np.testing.assert_allclose(total, state.mixed[head, 5], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "title", "parameters"),
+    [
+        ({"mechanism": SIMPLE}, "attention weights", 0),
+        ({"mechanism": V2, "d_out": 4}, "attention weights", "36"),  # three of 3 x 4
+        (
+            {"mechanism": WRAPPER, "d_out": 4, "num_heads": 2, "head": 1},
+            "weights of “head 1”",
+            "72",
+        ),
+    ],
+)
+def test_a_head_is_named_and_its_parameters_are_counted(settings, title, parameters):
+    made = {} if settings["mechanism"] == SIMPLE else {"made": AT_RANDOM}
+    panels = attention_panels(attention_explorer(**settings, **made).settings)
+    assert find(Matrix, panels).title == title
+    facts = find(Facts, panels).values
+    assert facts["parameters"] == parameters
+    assert set(facts["row sums"].split()) == {"1.00"}
 
 
 def test_presented_is_the_picked_head_alone():

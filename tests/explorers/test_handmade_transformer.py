@@ -30,6 +30,9 @@ def test_the_defaults_are_the_change_of_the_notebook():
     assert note(DEFAULTS).startswith(
         "From 1024 to 0: “aabaa” goes on with “bababababa” instead of “baabaabaab”, and 19 of 27"
     )
+    matrices = [p for p in handmade_transformer_panels(DEFAULTS) if isinstance(p, Matrix)]
+    (hidden,) = [matrix.hidden for matrix in matrices if matrix.hidden is not None]
+    assert hidden[0].tolist() == [False] + 4 * [True]
 
 
 @pytest.mark.parametrize("name", MODEL.weights())

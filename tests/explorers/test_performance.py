@@ -3,7 +3,7 @@
 import pytest
 
 from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.panels import Bars, Note
+from chapter3_helpers.explorers.panels import Bars, Facts, Note
 from chapter3_helpers.explorers.performance import (
     CONTROLS,
     MACHINES,
@@ -45,6 +45,19 @@ def test_the_note_is_true():
     assert "fused is 1.0 times" in note(tokens=1, batch=128, width=4096, heads=1)
 
 
+def test_the_facts_are_in_the_units_that_they_name():
+    facts = find(Facts, performance_panels({**DEFAULTS, "machine": GPU})).values
+    assert facts["this machine computes"] == "60,000 GFLOP/s"
+    assert facts["and moves"] == "4,000 GB/s"
+    assert facts["break-even"] == "15 operations/byte"
+    state = performance_state(DEFAULTS)
+    assert float(facts["useful operations"].split()[0]) == pytest.approx(
+        state["useful"] / 1e9, 0.01
+    )
+    assert facts["scores (B, H, T, T)"] == "403 MB"  # 8 * 12 * 1024 * 1024 numbers of 4 bytes
+    assert facts["contexts (B, T, d)"] == "25.2 MB"
+
+
 def test_curves_pass_through_the_bars():
     panels = performance_panels({**DEFAULTS, "machine": DESKTOP})
     bars = find(Bars, panels)
@@ -58,6 +71,8 @@ def test_a_post_reaches_up_to_the_roof_where_each_of_two_variants_stands():
     panels = performance_panels({**DEFAULTS, "machine": GPU})
     drawn = next(panel for panel in panels if isinstance(panel, Curves))
     state = performance_state({**DEFAULTS, "machine": GPU})
+    assert drawn.x[0] <= 0.1
+    assert drawn.x[-1] >= 1000
     for name, place in (("split", 1), ("fused", 3)):
         post = [(x, y) for x, y in zip(drawn.x, drawn.lines[name], strict=True) if y == y]
         assert [x for x, _ in post] == [state["intensities"][place]] * 2

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from chapter3_helpers.explorers.drawings import Curves
 from chapter3_helpers.explorers.number_path import NumberPath
 from chapter3_helpers.explorers.pronouns import (
     BATCHES,
@@ -16,6 +17,7 @@ from chapter3_helpers.explorers.pronouns import (
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from chapter3_helpers.training.pronoun_sentences import split_sentences
 from chapter3_helpers.training.pronouns import reader_after, train
+from tests.explorers import find
 
 
 def settings(batches=500, text=SENTENCE):
@@ -60,6 +62,13 @@ def test_in_the_end_the_note_names_the_noun_and_its_pronoun(adjective, noun, pro
     note = pronouns_panels(settings(text=SENTENCE.replace("sour", adjective)))[0].text
     assert note.startswith(f"After 500 batches “{adjective}” looks most at “{noun}”")
     assert note.endswith(f"says “{pronoun}”, which is right: “{noun}” is meant.")
+
+
+def test_the_loss_stands_in_the_middle_of_the_batches_that_it_is_the_mean_of():
+    curve = find(Curves, pronouns_panels(settings()))
+    (losses,) = curve.lines.values()
+    wide = 500 / len(losses)
+    assert list(curve.x) == [(i + 0.5) * wide for i in range(len(losses))]
 
 
 def test_at_first_it_looks_at_everything_alike():
