@@ -33,6 +33,15 @@ def test_curves_that_a_logarithm_cannot_show_are_drawn_along_the_edge(line, log)
         assert ">10</text>" in shown
 
 
+@pytest.mark.parametrize(("values", "log"), [([0, 1, 2], ""), ([1, 10, 100], "xy")])
+def test_curves_run_from_the_lower_left_to_the_upper_right_in_even_steps(values, log):
+    shown = Curves("t", "x", "y", values, {"a": values}, log=log).html()
+    (points,) = re.findall(r'points="(.*?)"', shown)
+    x, y = np.array([point.split(",") for point in points.split()], dtype=float).T
+    np.testing.assert_allclose(x, np.linspace(58, 378, 3), atol=0.1)
+    np.testing.assert_allclose(y, np.linspace(200, 12, 3), atol=0.1)
+
+
 def test_panels_need_neither_torch_nor_matplotlib():
     heavy = ("torch", "matplotlib", "pandas", "ipywidgets")
     code = "import sys, chapter3_helpers.explorers.panels; print(sorted(sys.modules))"
@@ -80,6 +89,11 @@ def test_of_many_columns_some_are_drawn_the_picked_one_among_them(picked):
     if picked is not None:
         assert f"t{picked}" in columns
         assert f' at">{values[picked, picked]:.2f}' in shown
+
+
+def test_as_many_as_there_is_room_for_are_all_drawn():
+    shown = Matrix("t", np.ones((16, 16)), [f"t{n}" for n in range(16)]).html()
+    assert re.findall(r'scope="row">(\w+)<', shown) == [f"t{n}" for n in range(16)]
 
 
 def test_two_decimals_unless_more_are_needed():
