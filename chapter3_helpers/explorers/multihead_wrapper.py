@@ -152,7 +152,7 @@ def _learned_panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
 def _panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
     tokens, weights = state["tokens"], state["weights"]
     heads, d_out = settings["num_heads"], settings["d_out"]
-    row, head = min(settings["row"], len(tokens) - 1), settings["head"]
+    row, head = settings["row"], settings["head"]
     hidden = causal_mask(len(tokens))
     columns = [f"{number}.{i}" for number in range(heads) for i in range(d_out)]
     facts = {
