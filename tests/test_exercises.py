@@ -67,6 +67,7 @@ forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lam
         (lambda x: x**2, "not yet. That is a square."),
         (lambda x: x[:1] * 2, "not yet. The answer for an input of shape (2,) has shape (1,)"),
         (lambda x: x * 3, "not yet. The shape is right for an input of shape (2,), but 2 of 2"),
+        (lambda x: torch.rand(2), "not yet. Called twice with the same input"),
         (lambda x: x.oops, "not yet. Your code stopped in line"),
         (lambda: 1, "not yet. Your code stopped with TypeError"),
         (lambda x: sys.exit(1), "not yet. Your code stopped in line"),
@@ -134,11 +135,11 @@ def test_an_error_names_the_line_of_the_readers_own_code():
 def test_a_box_says_in_a_word_what_its_colour_says():
     right, wrong, untried = (
         Feedback("01a", verdict)._repr_html_()
-        for verdict in ("correct.", "not yet. 1 < 2 & more.", "not attempted yet.")
+        for verdict in ("correct.", "not yet. 1 < 2 & `more`.", "not attempted yet.")
     )
     assert "✓ Exercise 01a: Correct" in right
     assert "✗ Exercise 01a: Not yet" in wrong
-    assert "1 &lt; 2 &amp; more." in wrong
+    assert "1 &lt; 2 &amp; <code>more</code>." in wrong
     assert "… Exercise 01a: Not attempted yet" in untried
 
 

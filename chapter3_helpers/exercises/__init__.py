@@ -84,6 +84,11 @@ class Exercise:
             wrong = self._answers(mistake) if self.cases else [mistake()]
             if self._all_equal(answers, wrong):
                 return f"not yet. {message}"
+        if self.cases and _differs(attempt(*copy.deepcopy(cases[0])), answers[0]):
+            return (
+                "not yet. Called twice with the same input, your function returned different "
+                "numbers. Is a seed missing?"
+            )
         wrong = [
             (answer, right, case)
             for answer, right, case in zip(answers, expected, cases, strict=True)
@@ -122,6 +127,11 @@ def equal(answer: Any, expected: Any, tolerance: float = TOLERANCE) -> bool:
     if left is None or right is None or left.shape != right.shape:
         return False
     return bool(np.allclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True))
+
+
+def _differs(again: Any, answer: Any) -> bool:
+    """Whether a second answer to the same question has other numbers than the first."""
+    return _numbers(answer) is not None and not equal(again, answer)
 
 
 def _numbers(value: Any) -> np.ndarray | None:

@@ -1,6 +1,7 @@
 """What a reader sees of a verdict: a box with a colour and a word, or the words alone."""
 
 import html
+import re
 from dataclasses import dataclass
 
 # The word says what the colour says; the sign stands where neither is seen.
@@ -28,11 +29,13 @@ class Feedback:
     def _repr_html_(self) -> str:
         kind, _, words = self.verdict.partition(".")
         sign, title, colour = BOXES[kind]
-        text = html.escape(words.strip())
+        text = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(words.strip()))
+        # long numbers scroll, so that the verdict stays in sight
+        seen = "white-space: pre-wrap; max-height: 21em; overflow: auto"
         return (
             f'<div style="border-left: 8px solid rgb({colour}); background: rgba({colour}, 0.14); '
             f'padding: 8px 14px; font-size: 16px; line-height: 1.5">'
             f"<strong>{sign} Exercise {html.escape(self.name)}: {title}</strong>"
-            + (f'<div style="white-space: pre-wrap">{text}</div>' if text else "")
+            + (f'<div style="{seen}">{text}</div>' if text else "")
             + "</div>"
         )
