@@ -294,7 +294,7 @@ def test_run_leaves_the_module_alone_and_no_process_behind(capfd):
     assert "num_heads by process                     0 to 1 | 2 to 3" in str(report)
     assert "sent by each process, forward            288 bytes by formula" in str(report)
     assert set(report.seconds) == {"1 process", "2 processes"}
-    assert min(report.seconds.values()) > 0
+    assert all(0 < seconds < TIMEOUT for seconds in report.seconds.values())
     assert capfd.readouterr() == ("", ""), "a notebook's output would hold what a process prints"
 
 
