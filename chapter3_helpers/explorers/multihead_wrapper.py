@@ -52,7 +52,7 @@ CONTROLS = (
         2,
         "The total width is the same",
         enabled=_learned,
-        options=[("one of 32 numbers", 1), ("two of 16 numbers", 2)],
+        options=[("one, 32 wide", 1), ("two, 16 wide", 2)],
     ),
     Slider(
         "step",
@@ -71,8 +71,16 @@ CONTROLS = (
         "Ann thanked Bob",
         "Any three words: who, verb, whom",
         enabled=_learned,
+        presented=True,
     ),
-    Words("text", SENTENCE.label, SENTENCE.default, SENTENCE.tooltip, enabled=_random),
+    Words(
+        "text",
+        SENTENCE.label,
+        SENTENCE.default,
+        SENTENCE.tooltip,
+        enabled=_random,
+        presented=True,
+    ),
     Slider("num_heads", "how many", 4, "Heads side by side", enabled=_random, low=1, high=12),
     Slider(
         "d_out",
@@ -142,7 +150,7 @@ def _learned_panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
     return [
         Note(
             f"After {settings['step']} batches, “{sentence}” – who? “{who}”. Whom? “{whom}”: "
-            f"{verdict}. The loss is {state['loss']:.2f}."
+            f"{verdict}. The loss on one batch is {state['loss']:.2f}."
         ),
         Lines(title, rows, names, tokens, sides="from head to token"),
         Matrix(title, rows, names, tokens, corner=("head", KEY_LABEL)),

@@ -126,6 +126,7 @@ _PRESENT = """
 .c3-present .c3>:not(p,table){flex:1 1 auto}.c3-present .c3>table{margin:0 auto}
 .c3-present .c3>:not(p) table{margin:auto}
 .c3-present .c3 svg{display:block;width:min(100%,1040px);height:auto;max-height:66vh;margin:auto}
+.c3-present .c3-thumbnails:not([style*="display: none"])~.c3-view .c3 .c3lines{max-height:44vh}
 .c3-present .c3-controls :is(label,.widget-label,.widget-readout,button,input,select){
  font-size:20px;line-height:1.4;height:auto}
 .c3-present .c3-controls .widget-readout{min-width:2.8em}
@@ -177,7 +178,7 @@ _PANELS = f"""
 .c3 .c3v .grid{{stroke:currentColor;opacity:.2}}.c3 .c3v .mark{{stroke:currentColor;
  opacity:.6;stroke-dasharray:4 3;stroke-width:2}}
 .c3 .c3lines path{{fill:none;stroke:#7a6bc9;opacity:.85}}
-.c3 .c3lines path.pale{{opacity:.2}}
+.c3 .c3lines path.pale{{opacity:.3}}
 .c3 .c3v .c3lines text{{font-size:13px;cursor:default}}
 .c3 :is(.c3q th,.c3e){{position:relative}}
 .c3 form input{{position:absolute;inset:0;margin:0;opacity:0;pointer-events:none}}

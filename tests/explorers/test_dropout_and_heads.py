@@ -33,7 +33,7 @@ def test_a_head_that_has_learned_is_asked_by_the_full_stop(monkeypatch):
     settings = start(multihead_wrapper, kind="learned")
     panels = multihead_wrapper.multihead_wrapper_panels(settings)
     assert find(Note, panels).text.startswith("After 400 batches, “Ann thanked Bob” – who? “")
-    assert find(Note, panels).text.endswith(". The loss is 0.25.")
+    assert find(Note, panels).text.endswith(". The loss on one batch is 0.25.")
     state = multihead_wrapper.multihead_wrapper_state(settings)
     assert torch.equal(find(Matrix, panels).values, state["weights"][:, 3])
 
