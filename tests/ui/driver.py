@@ -124,9 +124,14 @@ class PageExplorer:
         self.settle_at(self.model.settings)
 
     def enable(self, control: Control) -> None:
-        """Go back to the start, and make another choice where this control needs one."""
-        self.reset()
+        """Make a control one that can be moved, and a text one that can be read."""
         start = self.model.settings
+        now, _ = self.snapshot()
+        typed = any(now[c.name] != start[c.name] for c in self.model.spec if isinstance(c, Words))
+        alone = isinstance(control, Steps) and len(control.offered(now)) == 1
+        if control.enabled(now) and not typed and not alone:
+            return
+        self.reset()
         if control.enabled(start):
             return
         for other in self.model.spec:
