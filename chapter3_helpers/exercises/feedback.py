@@ -31,7 +31,7 @@ class Feedback:
         sign, title, colour = BOXES[kind]
         text = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(words.strip()))
         # long numbers scroll, so that the verdict stays in sight
-        seen = "white-space: pre-wrap; max-height: 21em; overflow: auto"
+        seen = "white-space: pre-wrap; max-height: 32em; overflow: auto"
         return (
             f'<div style="border-left: 8px solid rgb({colour}); background: rgba({colour}, 0.14); '
             f'padding: 8px 14px; font-size: 16px; line-height: 1.5">'

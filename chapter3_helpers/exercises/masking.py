@@ -34,6 +34,9 @@ WINDOW = Exercise(
         "The mask is inside out. In this package True means hidden.": (
             lambda T, window: ~_window_mask(T, window)
         ),
+        "This is the plain causal mask: the far past is not hidden yet.": (
+            lambda T, window: causal_mask(T)
+        ),
         "Off by one: every token sees itself and `window` tokens before it. The token itself is "
         "one of the `window`.": lambda T, window: _window_mask(T, window + 1),
         "You looked at the distance alone, so the future within the window is visible.": (

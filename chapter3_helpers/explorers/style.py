@@ -178,7 +178,8 @@ _PANELS = f"""
 .c3 .c3v .grid{{stroke:currentColor;opacity:.2}}.c3 .c3v .mark{{stroke:currentColor;
  opacity:.6;stroke-dasharray:4 3;stroke-width:2}}
 .c3 .c3lines path{{fill:none;stroke:#7a6bc9;opacity:.85}}
-.c3 .c3lines path.pale{{opacity:.3}}
+.c3 .c3lines path.pale{{opacity:.2}}
+[data-jp-theme-light=false] .c3 .c3lines path.pale{{opacity:.35}}
 .c3 .c3v .c3lines text{{font-size:13px;cursor:default}}
 .c3 :is(.c3q th,.c3e){{position:relative}}
 .c3 form input{{position:absolute;inset:0;margin:0;opacity:0;pointer-events:none}}

@@ -155,7 +155,10 @@ class Explorer(widgets.VBox):
             self._refresh()
 
     def _offer(self, control: Control) -> None:
-        """Give a control the options that fit the other settings, keeping the nearest value."""
+        """Give a control the options that fit the other settings, keeping the nearest value.
+
+        What plays and was at its end stays there: who types a sentence sees all of it read.
+        """
         if not isinstance(control, Steps):
             return
         widget = self.controls[control.name]
@@ -165,6 +168,8 @@ class Explorer(widgets.VBox):
         values = [option[1] if isinstance(option, tuple) else option for option in options]
         old = widget.value
         new = old if old in values else max((v for v in values if v < old), default=values[0])
+        if control.play and widget.index == len(widget.options) - 1:
+            new = values[-1]
         widget.index = 0
         widget.options = options
         widget.value = new

@@ -70,3 +70,13 @@ def test_the_path_of_one_number_says_which_keys_are_hidden():
         assert path.numbers["weight"] == pytest.approx(weight, abs=1e-5)
         assert ("hidden from this query" in path.html()) == (column >= 7)
     assert not any(isinstance(p, NumberPath) for p in masking_panels(asked | {"way": SECOND}))
+
+
+def test_a_sentence_that_is_typed_anew_is_read_to_its_end_unless_the_reader_stopped_before():
+    explorer = masking_explorer()
+    for text in ("The", "The dog", "The dog left the milk"):  # as it is typed
+        explorer.controls["text"].value = text
+    assert explorer.settings["tokens_read"] == 5
+    explorer.set(tokens_read=2)
+    explorer.controls["text"].value = SENTENCE
+    assert explorer.settings["tokens_read"] == 2
