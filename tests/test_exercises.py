@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from chapter3_helpers import exercises
-from chapter3_helpers.exercises import Exercise, equal
+from chapter3_helpers.exercises import Exercise, equal, trainable_qkv
 from chapter3_helpers.exercises.feedback import Feedback
+from chapter3_helpers.trainable_qkv import SelfAttention_v1
 from tests.notebook_files import (
     code_cells,
     exercises_with_answers,
@@ -65,36 +66,36 @@ forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lam
         (lambda x: x + x, "correct."),
         (lambda x: (x + x).tolist(), "correct."),
         (lambda x: x**2, "not yet. That is a square."),
-        (lambda x: x[:1] * 2, "not yet. The answer for an input of shape (2,) has shape (1,)"),
-        (lambda x: x * 3, "not yet. The shape is right for an input of shape (2,), but 2 of 2"),
+        (lambda x: x[:1] * 2, "not yet. The answer for the input of shape (2,) has shape (1,)"),
+        (lambda x: x * 3, "not yet. The shape is right for the input of shape (2,), but 2 of 2"),
         (lambda x: torch.rand(2), "not yet. Called twice with the same input"),
         (lambda x: x.oops, "not yet. Your code stopped in line"),
         (lambda: 1, "not yet. Your code stopped with TypeError"),
         (lambda x: sys.exit(1), "not yet. Your code stopped in line"),
         (
             lambda x: 2 * x + 5j,
-            "not yet. The answer for an input of shape (2,) is not a plain tensor of real numbers, "
-            "but torch.complex64",
+            "not yet. The answer for the input of shape (2,) is not a plain tensor of real "
+            "numbers, but torch.complex64",
         ),
         (
             lambda x: (2 * x).numpy() + 5j,
-            "not yet. The answer for an input of shape (2,) is of shape (2,), which is not",
+            "not yet. The answer for the input of shape (2,) is of shape (2,), which is not",
         ),
         (
             lambda x: (2 * x).to_sparse(),
-            "not yet. The answer for an input of shape (2,) is not a plain tensor of real numbers, "
-            "but torch.float32, torch.sparse_coo",
+            "not yet. The answer for the input of shape (2,) is not a plain tensor of real "
+            "numbers, but torch.float32, torch.sparse_coo",
         ),
         (
             lambda x: (2 * x).to("meta"),
-            "not yet. The answer for an input of shape (2,) is not a plain tensor of real numbers, "
-            "but torch.float32, torch.strided, on meta.",
+            "not yet. The answer for the input of shape (2,) is not a plain tensor of real "
+            "numbers, but torch.float32, torch.strided, on meta.",
         ),
         (
             lambda x: 10**400,
-            "not yet. The answer for an input of shape (2,) is a value of type int",
+            "not yet. The answer for the input of shape (2,) is a value of type int",
         ),
-        (lambda x: "two", "not yet. The answer for an input of shape (2,) is 'two'"),
+        (lambda x: "two", "not yet. The answer for the input of shape (2,) is 'two'"),
         (
             lambda x: 2 * x if x.dim() == 1 else None,
             "not yet. Your function returned None for some",
@@ -108,7 +109,7 @@ def test_verdicts_on_functions(attempt, verdict):
 
 def test_a_miss_shows_the_smallest_case():
     assert double.verdict(lambda x: x * 3) == (
-        "not yet. The shape is right for an input of shape (2,), but 2 of 2 numbers are not.\n"
+        "not yet. The shape is right for the input of shape (2,), but 2 of 2 numbers are not.\n"
         "With\n    x = tensor([1., 3.])\n"
         "your function returned\n    tensor([3., 9.])\n"
         "and expected was\n    tensor([2., 6.])"
@@ -117,6 +118,19 @@ def test_a_miss_shows_the_smallest_case():
         lambda x: 2 * x if x.dim() == 1 else x
     )
     assert "With" not in forty_two.verdict(7)  # a value is not given away
+
+
+def test_a_module_is_told_which_of_its_parameters_are_wrong():
+    def carry_weights(v2):  # two of the three matrices stay as they were drawn
+        d_out, d_in = v2.W_query.weight.shape
+        v1 = SelfAttention_v1(d_in, d_out)
+        v1.W_query = torch.nn.Parameter(v2.W_query.weight.T)
+        return v1
+
+    assert trainable_qkv.CARRY_WEIGHTS.verdict(carry_weights) == (
+        "not yet. The module for the input SelfAttention_v2 does not hold what was expected: "
+        "W_key, W_value."
+    )
 
 
 def test_an_error_names_the_line_of_the_readers_own_code():

@@ -155,6 +155,8 @@ def _is_nothing(value: Any) -> bool:
 def _describe(value: Any) -> str:
     if isinstance(value, torch.Tensor | np.ndarray):
         return f"of shape {tuple(value.shape)}"
+    if isinstance(value, torch.nn.Module):
+        return type(value).__name__
     try:
         text = repr(value)
     except Exception:  # 10**5000 has more digits than Python writes, and a reader's class may fail
@@ -195,8 +197,12 @@ def _size(case: tuple) -> int:
 
 def _difference(answer: Any, expected: Any, case: tuple, tolerance: float) -> str:
     """Say where a wrong answer departs from the right one, without giving it away."""
-    where = f" for an input {', '.join(map(_describe, case))}" if case else ""
+    where = f" for the input {', '.join(map(_describe, case))}" if case else ""
     left, right = _numbers(answer), _numbers(expected)
+    if isinstance(answer, torch.nn.Module) and isinstance(expected, torch.nn.Module):
+        held, wanted = answer.state_dict(), expected.state_dict()
+        other = [name for name in wanted if not equal(held.get(name), wanted[name], tolerance)]
+        return f"The module{where} does not hold what was expected: {', '.join(other)}."
     if left is None and isinstance(answer, torch.Tensor):
         kind = f"{answer.dtype}, {answer.layout}, on {answer.device}"
         return f"The answer{where} is not a plain tensor of real numbers, but {kind}."
@@ -227,7 +233,8 @@ def _example(attempt: Callable[..., Any], case: tuple, answer: Any, expected: An
     except Exception:  # a function without a signature, an answer without a repr
         return ""
     text = "\n".join(lines)
-    return f"\n{text}" if len(text) < LONGEST_EXAMPLE else ""
+    shows = len(text) < LONGEST_EXAMPLE and not isinstance(expected, torch.nn.Module)
+    return f"\n{text}" if shows else ""
 
 
 def _indent(name: str, value: Any) -> str:
