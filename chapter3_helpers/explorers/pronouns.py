@@ -92,7 +92,6 @@ def pronouns_panels(settings: Settings) -> list[Panel]:
         Note(_note(settings["batches"], state)),
         lines,
         Bars(f"where “{tokens[answer.adjective]}” looks", numbered, state["row"], decimals=2),
-        says,
         Curves(
             "loss, by batches",
             "batches",
@@ -101,6 +100,7 @@ def pronouns_panels(settings: Settings) -> list[Panel]:
             {f"mean of {SMOOTH} batches": losses},
             mark=settings["batches"],
         ),
+        says,
     ]
 
 
