@@ -3,7 +3,7 @@
 A heatmap shows a result; a diagram shows the way to it. It is data: blocks that stand on a grid,
 arrows with what happens on them, brackets around what belongs together. On the last line of a cell
 it is a picture with its words; in an explorer the same data is drawn live, by the panel ``Flow`` of
-``explorers.drawings``.
+``explorers.core.drawings``.
 
 >>> import numpy as np
 >>> x, W_query = np.array([[1.0, 0.0], [0.5, 2.0], [0.0, 1.0]]), np.array([[2.0], [-1.0]])

@@ -3,19 +3,11 @@
 ==================  ==================================================================
 file                what it holds
 ==================  ==================================================================
-``controls``        what can be moved: sliders, buttons, small pictures, a seed, a text
-``panels``          what can be shown: matrices, heads, bars, facts, as HTML tables
-``drawings``        more of it: curves and arrows, as SVG
-``lines``           weights as lines from queries to keys
-``number_path``     the arithmetic of one weight
-``style``           colours and CSS; ``writing``: decimals and gaps; ``pixels``: small heads
-``widget``          ``Explorer``: controls on top, where they stay, panels below
-``inputs``          the sentence, the seed and the picked row that many start from
-``attention``       ``attention_explorer``: every mechanism of the chapter, side by side;
-                    ``mechanisms`` has the module of each, ``handmade_heads`` weights for it
+``attention``       ``attention_explorer``: every mechanism of the chapter, side by side
 ``pronouns``        a second explorer of ``03_trainable_qkv``
 ``mask_constants``  a second explorer of ``04_masking``
 the other files     one focused explorer per notebook, in the file of that notebook's topic
+``core``            what all of them are made of: controls, panels, the widget
 ==================  ==================================================================
 
 Every explorer is a function of that name plus ``_explorer``, and is imported from here. What it

@@ -5,7 +5,7 @@ Its home is ``07_fused_multihead``, where the ladder of mechanisms is complete.
 
 from dataclasses import replace
 
-from chapter3_helpers.explorers.controls import (
+from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Pick,
     Seed,
@@ -15,16 +15,16 @@ from chapter3_helpers.explorers.controls import (
     Switch,
     Thumbnails,
 )
-from chapter3_helpers.explorers.drawings import Flow
-from chapter3_helpers.explorers.handmade_heads import HEADS
-from chapter3_helpers.explorers.inputs import (
+from chapter3_helpers.explorers.core.drawings import Flow
+from chapter3_helpers.explorers.core.handmade_heads import HEADS
+from chapter3_helpers.explorers.core.inputs import (
     SENTENCE,
     divisors,
     row_picker,
     sentence_code,
 )
-from chapter3_helpers.explorers.lines import Lines
-from chapter3_helpers.explorers.mechanisms import (
+from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.mechanisms import (
     AT_RANDOM,
     BY_HAND,
     CAUSAL,
@@ -42,8 +42,8 @@ from chapter3_helpers.explorers.mechanisms import (
     module_arguments,
     number_path,
 )
-from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.fused_multihead import count_parameters
 
 TEXT = "Ann saw cats and Bob saw dogs"
@@ -200,7 +200,7 @@ def attention_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the weights without the explorer."""
     mechanism, seed, p = settings["mechanism"], settings["seed"], settings["dropout"]
     if by_hand(settings):
-        home = "chapter3_helpers.explorers.handmade_heads"
+        home = "chapter3_helpers.explorers.core.handmade_heads"
         imports = [f"from {home} import make_by_hand, place_and_kind"]
         lines = [f"tokens, x = place_and_kind({settings['text']!r})"]
     else:

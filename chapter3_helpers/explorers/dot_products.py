@@ -5,10 +5,10 @@ import math
 import torch
 
 from chapter3_helpers.diagrams import Diagram, Plane
-from chapter3_helpers.explorers.controls import Settings, Slider
-from chapter3_helpers.explorers.drawings import Curves, Flow
-from chapter3_helpers.explorers.panels import Facts, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Settings, Slider
+from chapter3_helpers.explorers.core.drawings import Curves, Flow
+from chapter3_helpers.explorers.core.panels import Facts, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 
 LONGEST = 2.0
 

@@ -3,10 +3,10 @@
 import torch
 
 from chapter3_helpers.dropout import dropout_mask
-from chapter3_helpers.explorers.controls import Buttons, Seed, Settings, Slider, Switch
-from chapter3_helpers.explorers.inputs import seeded
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Buttons, Seed, Settings, Slider, Switch
+from chapter3_helpers.explorers.core.inputs import seeded
+from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.trainable_qkv import SelfAttention_v2

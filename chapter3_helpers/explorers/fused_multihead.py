@@ -2,7 +2,7 @@
 
 import torch
 
-from chapter3_helpers.explorers.controls import (
+from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Seed,
     Settings,
@@ -10,9 +10,9 @@ from chapter3_helpers.explorers.controls import (
     Switch,
     Thumbnails,
 )
-from chapter3_helpers.explorers.inputs import divisors, seeded
-from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.inputs import divisors, seeded
+from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import TOKENS, example_inputs

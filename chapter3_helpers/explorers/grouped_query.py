@@ -5,11 +5,11 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import Buttons, Settings, Steps, Thumbnails, Words
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import divisors, read_sentence, seeded
-from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, Thumbnails, Words
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.inputs import divisors, read_sentence, seeded
+from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
 from chapter3_helpers.masking import causal_mask
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers.explorers.controls import Buttons, Pick, Settings, Steps, Words
-from chapter3_helpers.explorers.panels import Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Buttons, Pick, Settings, Steps, Words
+from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.handmade_transformer import (
     ALPHABET,
     MODEL,

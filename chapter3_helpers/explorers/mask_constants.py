@@ -5,11 +5,11 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import Buttons, Seed, Settings, Steps, Switch
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import seeded
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Buttons, Seed, Settings, Steps, Switch
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.inputs import seeded
+from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax

@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import Buttons, Seed, Settings, Steps, Words
-from chapter3_helpers.explorers.inputs import (
+from chapter3_helpers.explorers.core.controls import Buttons, Seed, Settings, Steps, Words
+from chapter3_helpers.explorers.core.inputs import (
     read_sentence,
     read_tokens,
     row_picker,
@@ -14,9 +14,9 @@ from chapter3_helpers.explorers.inputs import (
     sentence_code,
     up_to,
 )
-from chapter3_helpers.explorers.number_path import NumberPath
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.number_path import NumberPath
+from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.trainable_qkv import SelfAttention_v2

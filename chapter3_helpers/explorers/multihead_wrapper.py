@@ -5,7 +5,7 @@ from typing import Any
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
-from chapter3_helpers.explorers.controls import (
+from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Seed,
     Settings,
@@ -14,16 +14,16 @@ from chapter3_helpers.explorers.controls import (
     Thumbnails,
     Words,
 )
-from chapter3_helpers.explorers.inputs import (
+from chapter3_helpers.explorers.core.inputs import (
     SENTENCE,
     read_sentence,
     row_picker,
     seeded,
     sentence_code,
 )
-from chapter3_helpers.explorers.lines import Lines
-from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.fused_multihead import count_parameters
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper

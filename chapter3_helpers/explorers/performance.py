@@ -3,11 +3,11 @@
 import math
 from typing import Any
 
-from chapter3_helpers.explorers.controls import Buttons, Settings, Steps
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import divisors
-from chapter3_helpers.explorers.panels import Bars, Facts, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.inputs import divisors
+from chapter3_helpers.explorers.core.panels import Bars, Facts, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.performance import (
     VARIANTS,
     Sizes,

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
-from chapter3_helpers.explorers.controls import (
+from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Seed,
     Settings,
@@ -16,10 +16,10 @@ from chapter3_helpers.explorers.controls import (
     Thumbnails,
     Words,
 )
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import read_sentence, seeded, swap_pickers
-from chapter3_helpers.explorers.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.inputs import read_sentence, seeded, swap_pickers
+from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores
 from chapter3_helpers.positions import (
     LearnedPositions,

@@ -4,13 +4,13 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import Buttons, Settings, Steps, Words
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import MOST_TOKENS, row_picker
-from chapter3_helpers.explorers.lines import Lines
-from chapter3_helpers.explorers.number_path import NumberPath
-from chapter3_helpers.explorers.panels import Bars, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, Words
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.inputs import MOST_TOKENS, row_picker
+from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.number_path import NumberPath
+from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.training.pronoun_sentences import PRONOUNS, encode, find_answer
 from chapter3_helpers.training.pronouns import learning, reader_after
 

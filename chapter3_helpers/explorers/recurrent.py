@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import Settings, Steps, Words
-from chapter3_helpers.explorers.inputs import up_to
-from chapter3_helpers.explorers.lines import Lines
-from chapter3_helpers.explorers.panels import Bars, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Settings, Steps, Words
+from chapter3_helpers.explorers.core.inputs import up_to
+from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.recurrent import translate
 from chapter3_helpers.training.toy_language import ALPHABET, tokenize
 from chapter3_helpers.training.translators import translators

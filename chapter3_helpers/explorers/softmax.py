@@ -3,9 +3,9 @@
 import torch
 
 from chapter3_helpers.dot_products import attention_scores
-from chapter3_helpers.explorers.controls import Buttons, Settings, Steps
-from chapter3_helpers.explorers.panels import Bars, Facts, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps
+from chapter3_helpers.explorers.core.panels import Bars, Facts, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax, softmax_naive
 

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chapter3_helpers.explorers.controls import Buttons, Settings, Slider, Steps, Switch
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import divisors
-from chapter3_helpers.explorers.panels import Facts, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Buttons, Settings, Slider, Steps, Switch
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.inputs import divisors
+from chapter3_helpers.explorers.core.panels import Facts, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.grouped_query import kv_cache_bytes
 from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process
 

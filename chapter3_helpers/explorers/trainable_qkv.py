@@ -4,11 +4,11 @@ from functools import lru_cache
 
 import torch
 
-from chapter3_helpers.explorers.controls import Seed, Settings, Steps
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.inputs import seeded
-from chapter3_helpers.explorers.panels import Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Seed, Settings, Steps
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.inputs import seeded
+from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS
 from chapter3_helpers.softmax import softmax
 

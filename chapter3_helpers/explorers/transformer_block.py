@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.controls import (
+from chapter3_helpers.explorers.core.controls import (
     Seed,
     Settings,
     Slider,
@@ -16,10 +16,10 @@ from chapter3_helpers.explorers.controls import (
     Thumbnails,
     Words,
 )
-from chapter3_helpers.explorers.inputs import read_tokens
-from chapter3_helpers.explorers.lines import Lines
-from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.widget import explorer_function
+from chapter3_helpers.explorers.core.inputs import read_tokens
+from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.panels import Bars, Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.training.docstring_model import CONTEXT_LENGTH, docstring_model
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.controls import (
+from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Control,
     Pick,
@@ -26,8 +26,8 @@ from chapter3_helpers.explorers.controls import (
     Thumbnails,
     Words,
 )
-from chapter3_helpers.explorers.style import STYLE
-from chapter3_helpers.explorers.widget import Explorer
+from chapter3_helpers.explorers.core.style import STYLE
+from chapter3_helpers.explorers.core.widget import Explorer
 
 MOST_STATES = (640, 320, 160, 80)  # as many as fit into the largest size
 MOST_STEPS = 11

@@ -14,8 +14,8 @@ from chapter3_helpers.explorers.attention import (
     attention_panels,
     attention_state,
 )
-from chapter3_helpers.explorers.drawings import Flow
-from chapter3_helpers.explorers.mechanisms import (
+from chapter3_helpers.explorers.core.drawings import Flow
+from chapter3_helpers.explorers.core.mechanisms import (
     AT_RANDOM,
     BY_HAND,
     CAUSAL,
@@ -27,8 +27,8 @@ from chapter3_helpers.explorers.mechanisms import (
     V2,
     WRAPPER,
 )
-from chapter3_helpers.explorers.number_path import NumberPath
-from chapter3_helpers.explorers.panels import Facts, Matrix
+from chapter3_helpers.explorers.core.number_path import NumberPath
+from chapter3_helpers.explorers.core.panels import Facts, Matrix
 from tests.explorers import find
 
 TEXT = "one two three four five"

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.panels import Bars, Facts
 from chapter3_helpers.explorers.dot_products import dot_products_panels
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.panels import Bars, Facts
 from chapter3_helpers.explorers.softmax import softmax_panels
 from tests.explorers import find
 

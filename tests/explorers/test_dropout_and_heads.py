@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from chapter3_helpers.explorers import dropout, fused_multihead, multihead_wrapper
-from chapter3_helpers.explorers.panels import Facts, Matrix, Note
+from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.training import who_whom
 from tests.explorers import find

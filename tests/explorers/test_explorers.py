@@ -14,9 +14,17 @@ from hypothesis import strategies as st
 from ipywidgets.widgets import widget as widget_registry
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.controls import Buttons, Pick, Seed, Slider, Steps, Switch, Words
-from chapter3_helpers.explorers.panels import render
-from chapter3_helpers.explorers.widget import Explorer
+from chapter3_helpers.explorers.core.controls import (
+    Buttons,
+    Pick,
+    Seed,
+    Slider,
+    Steps,
+    Switch,
+    Words,
+)
+from chapter3_helpers.explorers.core.panels import render
+from chapter3_helpers.explorers.core.widget import Explorer
 from tests.explorers import run
 
 TOPICS = [name.removesuffix("_explorer") for name in explorers.__all__]

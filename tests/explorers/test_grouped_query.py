@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from chapter3_helpers.explorers.drawings import Curves
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.panels import Note
 from chapter3_helpers.explorers.grouped_query import (
     CONTROLS,
     GENERATED,
@@ -11,7 +12,6 @@ from chapter3_helpers.explorers.grouped_query import (
     grouped_query_panels,
     grouped_query_state,
 )
-from chapter3_helpers.explorers.panels import Note
 from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.sentence import embed_text
 from tests.explorers import find

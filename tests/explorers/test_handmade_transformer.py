@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from chapter3_helpers.explorers.core.panels import Matrix, Note
 from chapter3_helpers.explorers.handmade_transformer import (
     CONTROLS,
     handmade_transformer_explorer,
     handmade_transformer_panels,
     handmade_transformer_state,
 )
-from chapter3_helpers.explorers.panels import Matrix, Note
 from chapter3_helpers.handmade_transformer import MODEL, accuracy, complete, forward
 from tests.explorers import find
 

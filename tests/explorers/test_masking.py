@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.masking import (
     FIRST,
     LEARNED,
@@ -15,7 +16,6 @@ from chapter3_helpers.explorers.masking import (
     masking_panels,
     masking_state,
 )
-from chapter3_helpers.explorers.number_path import NumberPath
 from chapter3_helpers.training.pronoun_sentences import reason_first
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from chapter3_helpers._figures.colours import WEIGHT_COLOURS, shade
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.lines import Lines
-from chapter3_helpers.explorers.number_path import NumberPath
-from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix, Note, render
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.number_path import NumberPath
+from chapter3_helpers.explorers.core.panels import Bars, Facts, Heads, Matrix, Note, render
 
 NAN = float("nan")
 
@@ -44,7 +44,7 @@ def test_curves_run_from_the_lower_left_to_the_upper_right_in_even_steps(values,
 
 def test_panels_need_neither_torch_nor_matplotlib():
     heavy = ("torch", "matplotlib", "pandas", "ipywidgets")
-    code = "import sys, chapter3_helpers.explorers.panels; print(sorted(sys.modules))"
+    code = "import sys, chapter3_helpers.explorers.core.panels; print(sorted(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(heavy) & set(ast.literal_eval(found.stdout))
 

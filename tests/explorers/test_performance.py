@@ -2,8 +2,8 @@
 
 import pytest
 
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.panels import Bars, Facts, Note
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.panels import Bars, Facts, Note
 from chapter3_helpers.explorers.performance import (
     CONTROLS,
     MACHINES,

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.panels import Heads, Matrix, Note
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.panels import Heads, Matrix, Note
 from chapter3_helpers.explorers.positions import (
     ALIBI,
     CONTROLS,

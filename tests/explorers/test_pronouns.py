@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.number_path import NumberPath
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.pronouns import (
     BATCHES,
     NUMBER,

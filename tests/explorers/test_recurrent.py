@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from chapter3_helpers.explorers.lines import Lines
-from chapter3_helpers.explorers.panels import Bars, Matrix, Note
+from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note
 from chapter3_helpers.explorers.recurrent import CONTROLS, recurrent_panels, recurrent_state
 from chapter3_helpers.recurrent import accuracy_by_length
 from chapter3_helpers.training.toy_language import tokenize

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from chapter3_helpers.explorers.drawings import Curves
-from chapter3_helpers.explorers.panels import Note
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.panels import Note
 from chapter3_helpers.explorers.tensor_parallel import (
     CONTROLS,
     Devices,

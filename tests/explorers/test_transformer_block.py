@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from chapter3_helpers.explorers.lines import Lines
-from chapter3_helpers.explorers.panels import Bars, Facts, Heads, Matrix
+from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.panels import Bars, Facts, Heads, Matrix
 from chapter3_helpers.explorers.transformer_block import (
     CONTROLS,
     LIKELIEST,

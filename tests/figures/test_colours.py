@@ -16,7 +16,7 @@ from chapter3_helpers._figures.colours import (
     ink,
     shade,
 )
-from chapter3_helpers.explorers.style import LEVELS, STYLE
+from chapter3_helpers.explorers.core.style import LEVELS, STYLE
 
 RULES = re.findall(r"td\.([ws])(\d+)\{background:(#\w{6});color:(#\w{6})\}", STYLE)
 

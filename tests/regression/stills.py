@@ -13,8 +13,8 @@ import nbformat
 from playwright.sync_api import Page
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.panels import escape
-from chapter3_helpers.explorers.style import STYLE
+from chapter3_helpers.explorers.core.panels import escape
+from chapter3_helpers.explorers.core.style import STYLE
 from tests.notebook_files import explorer_call
 from tests.ui.lab import browse, find_chromium
 

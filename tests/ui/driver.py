@@ -6,9 +6,17 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from chapter3_helpers.explorers.controls import Buttons, Control, Pick, Seed, Steps, Switch, Words
-from chapter3_helpers.explorers.panels import render, render_error
-from chapter3_helpers.explorers.widget import Explorer
+from chapter3_helpers.explorers.core.controls import (
+    Buttons,
+    Control,
+    Pick,
+    Seed,
+    Steps,
+    Switch,
+    Words,
+)
+from chapter3_helpers.explorers.core.panels import render, render_error
+from chapter3_helpers.explorers.core.widget import Explorer
 
 # The text of everything that carries a word or a number, and the classes that carry a colour.
 READ = """root => Array.from(root.querySelectorAll('td, th, caption, h4, p, figcaption, text'))

@@ -12,9 +12,9 @@ from chapter3_helpers.explorers import attention_explorer
 attention_explorer(made="at random", d_out=4)
 """
 PLAYED = """
-from chapter3_helpers.explorers.controls import Slider
-from chapter3_helpers.explorers.panels import Note
-from chapter3_helpers.explorers.widget import Explorer
+from chapter3_helpers.explorers.core.controls import Slider
+from chapter3_helpers.explorers.core.panels import Note
+from chapter3_helpers.explorers.core.widget import Explorer
 
 Explorer(
     "played",

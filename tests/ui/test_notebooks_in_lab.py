@@ -15,8 +15,8 @@ import pytest
 from playwright.sync_api import expect
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.controls import Seed, Slider, Steps, Switch, Words
-from chapter3_helpers.explorers.widget import Explorer
+from chapter3_helpers.explorers.core.controls import Seed, Slider, Steps, Switch, Words
+from chapter3_helpers.explorers.core.widget import Explorer
 from tests.notebook_files import NOTEBOOKS, code_cells, notebook_paths, read
 from tests.ui.driver import PARSE, READ, PageExplorer
 from tests.ui.lab import choose_theme, errors, open_notebook, run_all, write_notebook
@@ -175,9 +175,9 @@ def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server
 
 
 STUCK = """
-from chapter3_helpers.explorers.controls import Slider
-from chapter3_helpers.explorers.panels import Note
-from chapter3_helpers.explorers.widget import Explorer
+from chapter3_helpers.explorers.core.controls import Slider
+from chapter3_helpers.explorers.core.panels import Note
+from chapter3_helpers.explorers.core.widget import Explorer
 
 def build(stuck):
     explorer = Explorer(

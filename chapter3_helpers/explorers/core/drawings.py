@@ -10,7 +10,7 @@ import numpy as np
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import LINE_COLOURS
 from chapter3_helpers.diagrams import Diagram
-from chapter3_helpers.explorers.panels import Panel, escape
+from chapter3_helpers.explorers.core.panels import Panel, escape
 
 
 @dataclass(frozen=True)

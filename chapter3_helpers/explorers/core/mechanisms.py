@@ -10,10 +10,15 @@ from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.diagrams import Diagram, attention_diagram
 from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.dropout import dropout_mask
-from chapter3_helpers.explorers.controls import Settings
-from chapter3_helpers.explorers.handmade_heads import D_HEAD, D_IN, make_by_hand, place_and_kind
-from chapter3_helpers.explorers.inputs import read_sentence, read_tokens, seeded
-from chapter3_helpers.explorers.number_path import NumberPath
+from chapter3_helpers.explorers.core.controls import Settings
+from chapter3_helpers.explorers.core.handmade_heads import (
+    D_HEAD,
+    D_IN,
+    make_by_hand,
+    place_and_kind,
+)
+from chapter3_helpers.explorers.core.inputs import read_sentence, read_tokens, seeded
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.fused_multihead import (
     FusedMultiHeadAttention,
     MultiHeadAttention,

@@ -15,9 +15,9 @@ from typing import Any
 import ipywidgets as widgets
 from traitlets import TraitError
 
-from chapter3_helpers.explorers.controls import Control, Settings, Slider, Steps, Thumbnails
-from chapter3_helpers.explorers.panels import Heads, Panel, escape, render, render_error
-from chapter3_helpers.explorers.style import STYLE
+from chapter3_helpers.explorers.core.controls import Control, Settings, Slider, Steps, Thumbnails
+from chapter3_helpers.explorers.core.panels import Heads, Panel, escape, render, render_error
+from chapter3_helpers.explorers.core.style import STYLE
 
 
 class Explorer(widgets.VBox):

@@ -14,8 +14,8 @@ import numpy as np
 from chapter3_helpers._figures.arrays import hidden_cells, to_array
 from chapter3_helpers.diagrams.core.painting import short
 from chapter3_helpers.diagrams.core.scene import text_width
-from chapter3_helpers.explorers.panels import Panel
-from chapter3_helpers.explorers.writing import escape, stop
+from chapter3_helpers.explorers.core.panels import Panel
+from chapter3_helpers.explorers.core.writing import escape, stop
 
 STEP = 30  # pixels from one token to the next
 ACROSS = 170  # pixels from left to right

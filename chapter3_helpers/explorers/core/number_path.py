@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
-from chapter3_helpers.explorers.panels import Panel
-from chapter3_helpers.explorers.writing import decimals_for, escape
+from chapter3_helpers.explorers.core.panels import Panel
+from chapter3_helpers.explorers.core.writing import decimals_for, escape
 
 MOST_POWER = 8  # beyond this the largest score of the row is taken off first, as in 02
 MOST_TERMS = 4  # of a sum that are written out; more have dots between them

@@ -18,10 +18,10 @@ import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL
-from chapter3_helpers.explorers.pixels import weights_image
-from chapter3_helpers.explorers.style import colour_classes
-from chapter3_helpers.explorers.writing import decimals_for, escape, some_of, stop
-from chapter3_helpers.explorers.writing import four_decimals as four_decimals
+from chapter3_helpers.explorers.core.pixels import weights_image
+from chapter3_helpers.explorers.core.style import colour_classes
+from chapter3_helpers.explorers.core.writing import decimals_for, escape, some_of, stop
+from chapter3_helpers.explorers.core.writing import four_decimals as four_decimals
 
 
 class Panel:

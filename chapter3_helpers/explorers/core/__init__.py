@@ -1,0 +1,19 @@
+"""What explorers are made of; the files beside this folder use it.
+
+==================  ==================================================================
+file                what it holds
+==================  ==================================================================
+``widget``          ``Explorer``: controls on top, where they stay, panels below
+``controls``        what can be moved: sliders, buttons, small pictures, a seed, a text
+``panels``          what can be shown: matrices, heads, bars, facts, as HTML tables
+``drawings``        more of it: curves and arrows, as SVG
+``lines``           weights as lines from queries to keys
+``number_path``     the arithmetic of one weight
+``writing``         decimals, gaps and escaped texts
+``style``           colours and CSS
+``pixels``          small heads as pictures
+``inputs``          the sentence, the seed and the picked row that many start from
+``mechanisms``      the module of each mechanism that ``attention_explorer`` shows
+``handmade_heads``  weights for it that can be judged by eye
+==================  ==================================================================
+"""
