@@ -6,14 +6,13 @@ Source: section 3.5.3. Taught in ``05_dropout``.
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.modules import AttentionModule
-from chapter3_helpers._checks.numbers import check_dropout, check_flag, check_sizes
-from chapter3_helpers._checks.tensors import check_input
+from chapter3_helpers._checks.modules import checked
 from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.softmax import softmax
 
 
-class CausalAttention(AttentionModule):
+@checked
+class CausalAttention(nn.Module):
     """Self-attention that hides the future and, in training, drops some of its weights.
 
     New compared with ``SelfAttention_v2``: the scores of later tokens are hidden, and dropout
@@ -44,25 +43,21 @@ class CausalAttention(AttentionModule):
         self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False
     ):
         super().__init__()
-        self.d_in, self.d_out, self.context_length = check_sizes(
-            d_in=d_in, d_out=d_out, context_length=context_length
-        )
-        self.head_dim = self.d_out
-        check_flag("qkv_bias", qkv_bias)
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.dropout = nn.Dropout(check_dropout(dropout))
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
-        weights = self.dropout(self.attention_weights(x))
+        weights = self.attention_weights(x)  # (..., T, T)
+        weights = self.dropout(weights)
         return weights @ self.W_value(x)  # (..., T, T) @ (..., T, d_out)
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., T, T) after softmax and before dropout."""
-        check_input(x, self)
         queries = self.W_query(x)  # (..., T, d_out)
         keys = self.W_key(x)  # (..., T, d_out)
-        scores = mask_scores(queries @ keys.transpose(-2, -1))  # (..., T, T)
-        return softmax(scores / self.head_dim**0.5, dim=-1)
+        scores = queries @ keys.transpose(-2, -1)  # (..., T, T)
+        scores = mask_scores(scores)
+        return softmax(scores / keys.shape[-1] ** 0.5, dim=-1)

@@ -2,7 +2,8 @@
 
 Two implementations are one function if, with equal weights, they give equal outputs and equal
 gradients. Every module here keeps the same projections, only in other places: transposed, head by
-head, or packed into one matrix. Taught in ``07_fused_multihead``.
+head, or packed into one matrix. A module is told by the layers that it has, so a class that a
+reader wrote in a notebook is as good as one of the package. Taught in ``07_fused_multihead``.
 """
 
 from collections.abc import Iterator
@@ -10,12 +11,6 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 from torch.nn import functional
-
-from chapter3_helpers.causal_attention import CausalAttention
-from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
-from chapter3_helpers.grouped_query import GroupedQueryAttention
-from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
-from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
 
 # A part of a projection: weight (rows, width), as nn.Linear stores it, and bias (rows,) or None.
 # Both are views into a module's parameters, so writing there writes into the module.
@@ -33,7 +28,9 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     hides the future; but rotary positions must be the same on both sides.
 
     Args:
-        source: any attention module of this package, or ``torch.nn.MultiheadAttention``.
+        source: any attention module with the layers of one of this package, or
+            ``torch.nn.MultiheadAttention``. One with several heads side by side in its layers
+            says how many in ``num_heads``.
         target: likewise, with the same d_in, num_heads and head_dim. It is changed in place, or,
             where an error is raised, not at all.
 
@@ -43,6 +40,7 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
             makes use of, or weights are out of reach: on the meta device, in a layer other than
             ``nn.Linear``, or, in the target, computed from others.
 
+    >>> from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
     >>> from chapter3_helpers.sentence import example_inputs
     >>> split = MultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
     >>> fused = FusedMultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
@@ -53,9 +51,11 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     Source: exercise 3.1, for every class.
     """
     found, places = _projections(source, "source"), _projections(target, "target")
-    if _sizes(source) != _sizes(target):
-        raise ValueError(f"target must have {_sizes(source)} as source has, got {_sizes(target)}")
-    identity = functional.pad(torch.eye(source.num_heads * source.head_dim), (0, 1))
+    sizes, target_sizes = _sizes(source, found), _sizes(target, places)
+    if sizes != target_sizes:
+        raise ValueError(f"target must have {sizes} as source has, got {target_sizes}")
+    width = sum(len(weight) for weight, _ in found["query"])  # num_heads * head_dim
+    identity = functional.pad(torch.eye(width), (0, 1))
     writes: dict[tuple, tuple[torch.Tensor, torch.Tensor]] = {}
     for name, parts in places.items():
         matrix = _matrix(found[name]) if found[name] else identity
@@ -98,36 +98,31 @@ def _projections(module: nn.Module, name: str) -> dict[str, list[Part]]:
     def layers(*modules: nn.Module) -> list[list[Part]]:
         return [[layer(getattr(m, W)) for m in modules] for W in ("W_query", "W_key", "W_value")]
 
-    match module:
-        case SelfAttention_v1():
-            qkv = [[(reach(W)[0].T, None)] for W in (module.W_query, module.W_key, module.W_value)]
-        case SelfAttention_v2() | CausalAttention() | MultiHeadAttention():
-            qkv = layers(module)
-        case MultiHeadAttentionWrapper():
-            qkv = layers(*module.heads)
-        case FusedMultiHeadAttention():
-            qkv = [[part] for part in _cut(layer(module.W_qkv), 3)]
-        case GroupedQueryAttention():  # a key head is named once for each query head it serves
-            sharing = range(module.num_heads // module.num_kv_heads)
-            query, *shared = layers(module)
-            heads = [_cut(part, module.num_kv_heads) for (part,) in shared]
-            qkv = [query, *([head for head in kv for _ in sharing] for kv in heads)]
-        case nn.MultiheadAttention():
-            if module.in_proj_weight is None or module.bias_k is not None or module.add_zero_attn:
-                raise ValueError(
-                    f"{name} must have kdim and vdim equal to embed_dim={module.embed_dim} and "
-                    f"neither add_bias_kv nor add_zero_attn, got kdim={module.kdim}, "
-                    f"vdim={module.vdim}, add_bias_kv={module.bias_k is not None} and "
-                    f"add_zero_attn={module.add_zero_attn}"
-                )
-            packed = reach(module.in_proj_weight, module.in_proj_bias)
-            qkv = [[part] for part in _cut(packed, 3)]
-        case _:
-            kind = module if isinstance(module, type) else type(module)
-            raise TypeError(
-                f"{name} must be an attention module of this package or "
-                f"torch.nn.MultiheadAttention, got {kind.__name__}"
+    if isinstance(module, nn.MultiheadAttention):
+        if module.in_proj_weight is None or module.bias_k is not None or module.add_zero_attn:
+            raise ValueError(
+                f"{name} must have kdim and vdim equal to embed_dim={module.embed_dim} and "
+                f"neither add_bias_kv nor add_zero_attn, got kdim={module.kdim}, "
+                f"vdim={module.vdim}, add_bias_kv={module.bias_k is not None} and "
+                f"add_zero_attn={module.add_zero_attn}"
             )
+        packed = reach(module.in_proj_weight, module.in_proj_bias)
+        qkv = [[part] for part in _cut(packed, 3)]
+    elif hasattr(module, "W_qkv"):
+        qkv = [[part] for part in _cut(layer(module.W_qkv), 3)]
+    elif hasattr(module, "heads"):
+        qkv = layers(*module.heads)
+    elif isinstance(getattr(module, "W_query", None), torch.Tensor):  # no layers: transposed
+        qkv = [[(reach(W)[0].T, None)] for W in (module.W_query, module.W_key, module.W_value)]
+    elif hasattr(module, "W_query") and not isinstance(module, type):
+        qkv = layers(module)
+        qkv[1:] = [_shared(parts, rows=len(qkv[0][0][0]), module=module) for parts in qkv[1:]]
+    else:
+        kind = module if isinstance(module, type) else type(module)
+        raise TypeError(
+            f"{name} must be an attention module of this package or "
+            f"torch.nn.MultiheadAttention, got {kind.__name__}"
+        )
     out_proj = [layer(module.out_proj)] if hasattr(module, "out_proj") else []
     return dict(zip(("query", "key", "value", "out_proj"), [*qkv, out_proj], strict=True))
 
@@ -139,12 +134,26 @@ def _cut(part: Part, pieces: int) -> list[Part]:
     return list(zip(weight.chunk(pieces), biases, strict=True))
 
 
-def _sizes(module: nn.Module) -> str:
+def _shared(parts: list[Part], rows: int, module: nn.Module) -> list[Part]:
+    """Name a key or value head once for each query head that it serves, if it serves several."""
+    (part,) = parts
+    if len(part[0]) == rows:
+        return parts
+    serves = rows // len(part[0])
+    return [head for head in _cut(part, _num_heads(module) // serves) for _ in range(serves)]
+
+
+def _num_heads(module: nn.Module) -> int:
+    return len(module.heads) if hasattr(module, "heads") else getattr(module, "num_heads", 1)
+
+
+def _sizes(module: nn.Module, parts: dict[str, list[Part]]) -> str:
     """Say what has to agree between source and target."""
-    d_in = module.embed_dim if isinstance(module, nn.MultiheadAttention) else module.d_in
+    num_heads, d_in = _num_heads(module), parts["query"][0][0].shape[1]
+    head_dim = sum(len(weight) for weight, _ in parts["query"]) // num_heads
     theta = getattr(module, "theta", None)
     rotary = "" if theta is None else f", with rotary positions of theta={theta}"
-    return f"d_in={d_in}, num_heads={module.num_heads} and head_dim={module.head_dim}{rotary}"
+    return f"d_in={d_in}, num_heads={num_heads} and head_dim={head_dim}{rotary}"
 
 
 def _matrix(parts: list[Part]) -> torch.Tensor:

@@ -6,10 +6,16 @@ Source: sections 3.3.1 and 3.3.2. Taught in ``01_dot_products``; ``simple_self_a
 
 import torch
 
+from chapter3_helpers._checks.edge import checked_by
 from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.softmax import softmax
 
 
+def _check(x: torch.Tensor) -> None:
+    check_tensor("x", x)
+
+
+@checked_by(_check)
 def attention_scores_loop(x: torch.Tensor) -> torch.Tensor:
     """Compute the dot product of every pair of tokens, one pair and one number at a time.
 
@@ -30,7 +36,6 @@ def attention_scores_loop(x: torch.Tensor) -> torch.Tensor:
 
     Source: section 3.3.2.
     """
-    check_tensor("x", x)
     if x.dim() > 2:
         return torch.stack([attention_scores_loop(sequence) for sequence in x])
     num_tokens = x.shape[0]
@@ -44,6 +49,7 @@ def attention_scores_loop(x: torch.Tensor) -> torch.Tensor:
     return scores
 
 
+@checked_by(_check)
 def attention_scores(x: torch.Tensor) -> torch.Tensor:
     """Compute the dot product of every pair of tokens in one matrix product.
 
@@ -64,10 +70,10 @@ def attention_scores(x: torch.Tensor) -> torch.Tensor:
 
     Source: section 3.3.2.
     """
-    check_tensor("x", x)
     return x @ x.transpose(-2, -1)  # (..., T, d_in) @ (..., d_in, T) -> (..., T, T)
 
 
+@checked_by(_check)
 def simple_self_attention(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Mix every token with all others, weighted by how alike they are; nothing is trained.
 
@@ -90,5 +96,6 @@ def simple_self_attention(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
     Source: section 3.3.2.
     """
-    weights = softmax(attention_scores(x), dim=-1)
+    scores = attention_scores(x)  # (..., T, T)
+    weights = softmax(scores, dim=-1)  # (..., T, T)
     return weights @ x, weights  # (..., T, T) @ (..., T, d_in) -> (..., T, d_in)

@@ -7,19 +7,24 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.modules import AttentionModule
-from chapter3_helpers._checks.numbers import (
-    check_dropout,
-    check_flag,
-    check_heads,
-    check_size,
-    check_sizes,
-)
-from chapter3_helpers._checks.tensors import check_input, check_tensor
+from chapter3_helpers._checks.edge import checked_by
+from chapter3_helpers._checks.modules import checked
+from chapter3_helpers._checks.numbers import check_heads
+from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.softmax import softmax
 
 
+def _check_whole(x: torch.Tensor, num_heads: int) -> None:
+    check_tensor("x", x, dims=(2, 3), form="(T, H * D) or (B, T, H * D)")
+    check_heads(x.shape[-1], num_heads)
+
+
+def _check_cut(x: torch.Tensor) -> None:
+    check_tensor("x", x, dims=(3, 4), form="(H, T, D) or (B, H, T, D)")
+
+
+@checked_by(_check_whole)
 def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     """Cut the last dimension into heads: (..., T, H * D) -> (..., H, T, D).
 
@@ -34,12 +39,11 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     tensor([[[0.], [2.]],
             [[1.], [3.]]])
     """
-    check_tensor("x", x, dims=(2, 3), form="(T, H * D) or (B, T, H * D)")
-    check_heads(x.shape[-1], num_heads)
-    *leading, T, width = x.shape
-    return x.view(*leading, T, num_heads, width // num_heads).transpose(-3, -2)
+    x = x.view(*x.shape[:-1], num_heads, x.shape[-1] // num_heads)  # (..., T, H, D)
+    return x.transpose(-3, -2)  # (..., H, T, D)
 
 
+@checked_by(_check_cut)
 def join_heads(x: torch.Tensor) -> torch.Tensor:
     """Put the heads side by side again: (..., H, T, D) -> (..., T, H * D).
 
@@ -51,11 +55,12 @@ def join_heads(x: torch.Tensor) -> torch.Tensor:
     tensor([[0., 1.],
             [2., 3.]])
     """
-    check_tensor("x", x, dims=(3, 4), form="(H, T, D) or (B, H, T, D)")
-    return x.transpose(-3, -2).flatten(start_dim=-2)
+    x = x.transpose(-3, -2).contiguous()  # (..., T, H, D)
+    return x.view(*x.shape[:-2], x.shape[-2] * x.shape[-1])  # (..., T, H * D)
 
 
-class MultiHeadAttention(AttentionModule):
+@checked(divisible=("d_out", "num_heads"))
+class MultiHeadAttention(nn.Module):
     """Causal multi-head attention: all heads in one batched matrix product.
 
     New compared with ``MultiHeadAttentionWrapper``: one projection as wide as all heads together is
@@ -98,35 +103,32 @@ class MultiHeadAttention(AttentionModule):
         qkv_bias: bool = False,
     ):
         super().__init__()
-        self.d_in, self.d_out, self.context_length = check_sizes(
-            d_in=d_in, d_out=d_out, context_length=context_length
-        )
-        self.num_heads = check_size("num_heads", num_heads)
-        check_heads(self.d_out, self.num_heads)
-        self.head_dim = self.d_out // self.num_heads
-        check_flag("qkv_bias", qkv_bias)
+        self.num_heads = num_heads
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.out_proj = nn.Linear(d_out, d_out)
-        self.dropout = nn.Dropout(check_dropout(dropout))
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
-        weights = self.dropout(self.attention_weights(x))
+        weights = self.attention_weights(x)  # (..., H, T, T)
+        weights = self.dropout(weights)
         values = split_heads(self.W_value(x), self.num_heads)  # (..., H, T, D)
-        return self.out_proj(join_heads(weights @ values))
+        context = join_heads(weights @ values)  # (..., T, d_out)
+        return self.out_proj(context)
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) after softmax and before dropout."""
-        check_input(x, self)
         queries = split_heads(self.W_query(x), self.num_heads)  # (..., H, T, D)
         keys = split_heads(self.W_key(x), self.num_heads)  # (..., H, T, D)
-        scores = mask_scores(queries @ keys.transpose(-2, -1))  # (..., H, T, T)
-        return softmax(scores / self.head_dim**0.5, dim=-1)
+        scores = queries @ keys.transpose(-2, -1)  # (..., H, T, T)
+        scores = mask_scores(scores)
+        return softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
 
 
-class FusedMultiHeadAttention(AttentionModule):
+@checked(divisible=("d_out", "num_heads"))
+class FusedMultiHeadAttention(nn.Module):
     """Causal multi-head attention on torch's fused kernel.
 
     New compared with ``MultiHeadAttention``: queries, keys and values come out of one packed
@@ -161,21 +163,14 @@ class FusedMultiHeadAttention(AttentionModule):
         qkv_bias: bool = False,
     ):
         super().__init__()
-        self.d_in, self.d_out, self.context_length = check_sizes(
-            d_in=d_in, d_out=d_out, context_length=context_length
-        )
-        self.num_heads = check_size("num_heads", num_heads)
-        check_heads(self.d_out, self.num_heads)
-        self.head_dim = self.d_out // self.num_heads
-        check_flag("qkv_bias", qkv_bias)
-        self.W_qkv = nn.Linear(d_in, 3 * self.d_out, bias=qkv_bias)
+        self.num_heads = num_heads
+        self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
         self.out_proj = nn.Linear(d_out, d_out)
-        self.dropout = nn.Dropout(check_dropout(dropout))
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
-        check_input(x, self)
-        batch = x if x.dim() == 3 else x[None]  # torch's fused kernel wants a batch dimension
+        batch = x.reshape(-1, *x.shape[-2:])  # (B, T, d_in), since torch's kernel wants a batch
         queries, keys, values = self._project(batch)
         context = functional.scaled_dot_product_attention(
             queries,
@@ -184,27 +179,26 @@ class FusedMultiHeadAttention(AttentionModule):
             is_causal=True,
             dropout_p=self.dropout.p if self.dropout.training else 0.0,
         )  # (B, H, T, D)
-        context = self.out_proj(context.transpose(1, 2).flatten(start_dim=2))  # (B, T, d_out)
-        return context if x.dim() == 3 else context[0]
+        context = self.out_proj(join_heads(context))  # (B, T, d_out)
+        return context.reshape(*x.shape[:-1], -1)  # (..., T, d_out)
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) that the fused kernel uses but never stores."""
-        check_input(x, self)
         queries, keys, _ = self._project(x)
         return kernel_weights(queries, keys)
 
     def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Compute queries, keys and values, (..., H, T, D) each, in one matrix product."""
-        packed = self.W_qkv(x).view(*x.shape[:-1], 3, self.num_heads, self.head_dim)
-        by_head = packed.transpose(-4, -2)  # (..., T, 3, H, D) -> (..., H, 3, T, D)
-        return by_head.unbind(-3)  # 3 times (..., H, T, D)
+        queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)  # (..., T, d_out) each
+        return tuple(split_heads(part, self.num_heads) for part in (queries, keys, values))
 
 
 def kernel_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     """Return the causal weights that torch's fused kernel uses but never stores.
 
-    The kernel returns values mixed by the weights; mixed in the same way, the identity is the
-    weights themselves. So they hold wherever the kernel does, float16's overflows included.
+    The kernel returns the values, mixed by the weights. If the identity matrix stands in the place
+    of the values, what it returns is the weights. So they are the kernel's own, also where half
+    precision rounds or overflows.
 
     Args:
         queries: (..., T, D), of the T newest tokens.
@@ -217,15 +211,10 @@ def kernel_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
     """
-    *leading, T, D = queries.shape
-    S = keys.shape[-2]
+    T, S = queries.shape[-2], keys.shape[-2]
     visible = torch.ones(T, S, dtype=torch.bool, device=queries.device).tril(S - T)
-    # With five dimensions there is one kernel only: torch.export would else fix T, for T = D is
-    # not computed by the same kernel as other lengths.
-    queries, keys = queries.reshape(1, 1, -1, T, D), keys.reshape(1, 1, -1, S, D)
-    identity = torch.eye(S, dtype=keys.dtype, device=keys.device).expand(*keys.shape[:3], S, S)
-    weights = functional.scaled_dot_product_attention(queries, keys, identity, attn_mask=visible)
-    return weights.view(*leading, T, S)
+    identity = torch.eye(S, dtype=keys.dtype, device=keys.device).expand(*keys.shape[:-2], S, S)
+    return functional.scaled_dot_product_attention(queries, keys, identity, attn_mask=visible)
 
 
 def count_parameters(module: nn.Module) -> int:

@@ -5,18 +5,27 @@ in ``11_grouped_query_kv_cache``.
 """
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.modules import AttentionModule
-from chapter3_helpers._checks.numbers import check_divisible, check_flag, check_size, check_sizes
-from chapter3_helpers._checks.tensors import check_input, check_tensor
+from chapter3_helpers._checks.edge import checked_by
+from chapter3_helpers._checks.modules import checked
+from chapter3_helpers._checks.numbers import check_divisible, check_size, check_sizes
+from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.fused_multihead import join_heads, kernel_weights, split_heads
 from chapter3_helpers.positions import apply_rotary, rotary_frequencies
 
 
+def _check_repeated(x: torch.Tensor, n: int) -> None:
+    check_tensor("x", x, dims=(3, 4), form="(K, T, D) or (B, K, T, D)")
+    check_size("n", n)
+
+
+@checked_by(_check_repeated)
 def repeat_kv(x: torch.Tensor, n: int) -> torch.Tensor:
     """Repeat every key or value head n times: (..., K, T, D) -> (..., K * n, T, D).
 
@@ -29,8 +38,6 @@ def repeat_kv(x: torch.Tensor, n: int) -> torch.Tensor:
     >>> repeat_kv(torch.tensor([[[1.0]], [[2.0]]]), n=2).flatten()
     tensor([1., 1., 2., 2.])
     """
-    check_tensor("x", x, dims=(3, 4), form="(K, T, D) or (B, K, T, D)")
-    check_size("n", n)
     return x.repeat_interleave(n, dim=-3)
 
 
@@ -63,9 +70,9 @@ class KeyValueCache:
 
     def __init__(self, batch_size: int, num_kv_heads: int, context_length: int, head_dim: int):
         self.shape = (batch_size, num_kv_heads, context_length, head_dim)
+        self.frequencies: torch.Tensor | None = None  # (context_length, D / 2), of all positions
         self._keys = self._values = torch.empty(batch_size, num_kv_heads, 0, head_dim)
         self._length = 0
-        self.turns = torch.empty(0, head_dim // 2)  # rotary frequencies of the first positions
 
     def __len__(self) -> int:
         return self._length
@@ -95,15 +102,62 @@ class KeyValueCache:
         """Write the keys and values of new tokens, (B, K, T, D), after the others."""
         start, end = self._length, self._length + keys.shape[-2]
         if start == 0:
-            like = {"dtype": keys.dtype, "device": keys.device}
-            with torch.inference_mode(False):  # so that later calls may write outside that mode
-                self._keys, self._values = (torch.empty(self.shape, **like) for _ in range(2))
+            self._keys, self._values = keys.new_empty(self.shape), values.new_empty(self.shape)
         self._keys[:, :, start:end] = keys
         self._values[:, :, start:end] = values
         self._length = end
 
 
-class GroupedQueryAttention(AttentionModule):
+def _kv_heads(name: str, given: Mapping[str, Any], module: nn.Module) -> int:
+    return check_divisible(num_heads=given["num_heads"], num_kv_heads=given[name])[1]
+
+
+def _theta(name: str, given: Mapping[str, Any], module: nn.Module) -> float:
+    if given["rotary"] is not True:
+        return given[name]
+    d_model, num_heads = check_divisible(d_model=given["d_model"], num_heads=given["num_heads"])
+    rotary_frequencies(d_model // num_heads, 1, given[name])  # refuses what cannot be turned
+    return float(given[name])
+
+
+def _cache(name: str, given: Mapping[str, Any], module: nn.Module) -> None:
+    """Refuse a cache that the keys of ``x`` cannot be added to."""
+    cache, x = given[name], given["x"]
+    if cache is None:
+        return
+    if not isinstance(cache, KeyValueCache):
+        raise TypeError(f"cache must come from new_cache, got {type(cache).__name__}")
+    B, T = x.shape[0] if x.dim() == 3 else 1, x.shape[-2]
+    K, D, longest = module.num_kv_heads, module.head_dim, module.context_length
+    if cache.shape != (B, K, longest, D):
+        sizes = f"batch_size={B}, num_kv_heads={K}, head_dim={D}"
+        raise ValueError(f"cache must be for {sizes} and {longest} tokens, got {cache}")
+    if len(cache) + T > longest:
+        raise ValueError(f"cache must have room for {T} more tokens, got {cache}")
+    dtype = _dtype_of_keys(x)
+    if len(cache) > 0 and (cache.keys.dtype, cache.keys.device) != (dtype, x.device):
+        raise ValueError(
+            f"cache must hold {dtype} on {x.device}, as x gives, "
+            f"got {cache.keys.dtype} on {cache.keys.device}"
+        )
+
+
+def _dtype_of_keys(x: torch.Tensor) -> torch.dtype:
+    """Return the dtype of what a linear layer makes of tokens: x's own, or that of autocast."""
+    kind = x.device.type
+    converts = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
+    converted = converts and x.dtype != torch.float64
+    return torch.get_autocast_dtype(kind) if converted else x.dtype
+
+
+@checked(
+    divisible=("d_model", "num_heads"),
+    methods=("new_cache",),
+    num_kv_heads=_kv_heads,
+    theta=_theta,
+    cache=_cache,
+)
+class GroupedQueryAttention(nn.Module):
     """Causal attention whose query heads share key/value heads, with a cache for generation.
 
     New compared with ``MultiHeadAttention``: K key/value heads serve H query heads, H / K each;
@@ -148,22 +202,19 @@ class GroupedQueryAttention(AttentionModule):
         rotary: bool = True,
     ):
         super().__init__()
-        num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-        self.d_in, self.num_heads = check_divisible(d_model=d_model, num_heads=num_heads)
-        _, self.num_kv_heads = check_divisible(num_heads=num_heads, num_kv_heads=num_kv_heads)
-        self.d_out, self.head_dim = self.d_in, self.d_in // self.num_heads
-        self.context_length = check_size("context_length", context_length)
-        if check_flag("rotary", rotary):
-            rotary_frequencies(self.head_dim, 1, theta)  # refuses what cannot be turned
-        self.theta = float(theta) if rotary else None
-        self.W_query = nn.Linear(self.d_in, self.d_in, bias=False)
-        self.W_key = nn.Linear(self.d_in, self.num_kv_heads * self.head_dim, bias=False)
-        self.W_value = nn.Linear(self.d_in, self.num_kv_heads * self.head_dim, bias=False)
-        self.out_proj = nn.Linear(self.d_in, self.d_in)
+        self.num_heads = num_heads
+        self.num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        self.head_dim = d_model // num_heads
+        self.context_length = context_length
+        self.theta = theta if rotary else None
+        kv_width = self.num_kv_heads * self.head_dim
+        self.W_query = nn.Linear(d_model, d_model, bias=False)
+        self.W_key = nn.Linear(d_model, kv_width, bias=False)
+        self.W_value = nn.Linear(d_model, kv_width, bias=False)
+        self.out_proj = nn.Linear(d_model, d_model)
 
     def new_cache(self, batch_size: int = 1) -> KeyValueCache:
         """Make an empty cache for ``batch_size`` sequences of up to ``context_length`` tokens."""
-        batch_size = check_size("batch_size", batch_size)
         return KeyValueCache(batch_size, self.num_kv_heads, self.context_length, self.head_dim)
 
     def forward(self, x: torch.Tensor, cache: KeyValueCache | None = None) -> torch.Tensor:
@@ -191,16 +242,13 @@ class GroupedQueryAttention(AttentionModule):
 
     def _project(self, x: torch.Tensor, cache: KeyValueCache | None) -> tuple[torch.Tensor, ...]:
         """Compute queries (B, H, T, D), keys and values (B, K, T, D) of new tokens."""
-        check_input(x, self)
         batch = x if x.dim() == 3 else x[None]
         queries = split_heads(self.W_query(batch), self.num_heads)
         keys = split_heads(self.W_key(batch), self.num_kv_heads)
         values = split_heads(self.W_value(batch), self.num_kv_heads)
-        if cache is not None:
-            _check_cache(cache, keys, self.context_length)
         if self.theta is not None:  # the values are not turned
-            turns = self._turns(x.shape[-2], cache).to(keys.device)
-            queries, keys = apply_rotary(queries, turns), apply_rotary(keys, turns)
+            frequencies = self._frequencies(x.shape[-2], cache).to(keys.device)
+            queries, keys = apply_rotary(queries, frequencies), apply_rotary(keys, frequencies)
         return queries, keys, values
 
     def _extend(
@@ -219,15 +267,13 @@ class GroupedQueryAttention(AttentionModule):
         keys = torch.cat([cache.keys[:, :, :past], keys], dim=-2)
         return keys, torch.cat([cache.values[:, :, :past], values], dim=-2)
 
-    def _turns(self, T: int, cache: KeyValueCache | None) -> torch.Tensor:
+    def _frequencies(self, T: int, cache: KeyValueCache | None) -> torch.Tensor:
         """Return the rotary frequencies (T, D / 2) of the positions after the cache."""
         if cache is None:
             return rotary_frequencies(self.head_dim, T, self.theta)
-        start, end = len(cache), len(cache) + T
-        if len(cache.turns) < end:  # twice what is needed, so that few tokens wait for this
-            with torch.inference_mode(False):
-                cache.turns = rotary_frequencies(self.head_dim, 2 * end, self.theta)
-        return cache.turns[start:end]
+        if cache.frequencies is None:
+            cache.frequencies = rotary_frequencies(self.head_dim, self.context_length, self.theta)
+        return cache.frequencies[len(cache) : len(cache) + T]
 
 
 def grouped_attention(
@@ -249,19 +295,3 @@ def grouped_attention(
     if 1 < T < S:  # query i stands at position S - T + i; here True means visible
         masked["attn_mask"] = queries.new_ones(T, S, dtype=torch.bool).tril(S - T)
     return functional.scaled_dot_product_attention(queries, keys, values, enable_gqa=True, **masked)
-
-
-def _check_cache(cache: KeyValueCache, keys: torch.Tensor, context_length: int) -> None:
-    """Refuse a cache that new keys (B, K, T, D) can't be added to."""
-    if not isinstance(cache, KeyValueCache):
-        raise TypeError(f"cache must come from new_cache, got {type(cache).__name__}")
-    B, K, T, D = keys.shape
-    if cache.shape != (B, K, context_length, D):
-        sizes = f"batch_size={B}, num_kv_heads={K}, head_dim={D}"
-        raise ValueError(f"cache must be for {sizes} and {context_length} tokens, got {cache}")
-    if len(cache) + T > context_length:
-        raise ValueError(f"cache must have room for {T} more tokens, got {cache}")
-    kept = cache.keys
-    if len(cache) > 0 and (kept.dtype, kept.device) != (keys.dtype, keys.device):
-        new = f"{keys.dtype} on {keys.device}"
-        raise ValueError(f"cache must hold {new}, as x gives, got {kept.dtype} on {kept.device}")

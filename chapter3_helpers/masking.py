@@ -9,10 +9,12 @@ Source: section 3.5.1. Taught in ``04_masking``.
 
 import torch
 
+from chapter3_helpers._checks.edge import checked_by
 from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers._checks.tensors import check_square
 
 
+@checked_by(lambda T, device=None: check_size("T", T))
 def causal_mask(T: int, device: torch.device | str | None = None) -> torch.Tensor:
     """Mark, for every query, the keys that come after it.
 
@@ -33,10 +35,10 @@ def causal_mask(T: int, device: torch.device | str | None = None) -> torch.Tenso
 
     Source: section 3.5.1.
     """
-    check_size("T", T)
     return torch.triu(torch.ones(T, T, dtype=torch.bool, device=device), diagonal=1)
 
 
+@checked_by(lambda weights: check_square("weights", weights))
 def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:
     """Zero the weights of future tokens and scale every row back to a sum of 1.
 
@@ -60,12 +62,12 @@ def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:
 
     Source: section 3.5.1.
     """
-    check_square("weights", weights)
     hidden = causal_mask(weights.shape[-1], weights.device)
     visible = weights.masked_fill(hidden, 0.0)
     return visible / visible.sum(dim=-1, keepdim=True)
 
 
+@checked_by(lambda scores: check_square("scores", scores))
 def mask_scores(scores: torch.Tensor) -> torch.Tensor:
     """Replace the scores of future tokens by -inf, so that softmax gives them weight 0.
 
@@ -86,6 +88,5 @@ def mask_scores(scores: torch.Tensor) -> torch.Tensor:
 
     Source: section 3.5.1.
     """
-    check_square("scores", scores)
     hidden = causal_mask(scores.shape[-1], scores.device)
     return scores.masked_fill(hidden, -torch.inf)

@@ -6,12 +6,12 @@ Source: section 3.6.1. Taught in ``06_multihead_wrapper``.
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.modules import AttentionModule
-from chapter3_helpers._checks.numbers import check_size, check_sizes
+from chapter3_helpers._checks.modules import checked
 from chapter3_helpers.causal_attention import CausalAttention
 
 
-class MultiHeadAttentionWrapper(AttentionModule):
+@checked
+class MultiHeadAttentionWrapper(nn.Module):
     """Several causal attention heads, run one after another, their outputs side by side.
 
     New compared with ``CausalAttention``: ``num_heads`` of them, each with weights of its own.
@@ -51,11 +51,6 @@ class MultiHeadAttentionWrapper(AttentionModule):
         qkv_bias: bool = False,
     ):
         super().__init__()
-        self.d_in, self.d_out, self.context_length = check_sizes(
-            d_in=d_in, d_out=d_out, context_length=context_length
-        )
-        self.num_heads = check_size("num_heads", num_heads)
-        self.head_dim = self.d_out
         self.heads = nn.ModuleList(
             CausalAttention(d_in, d_out, context_length, dropout, qkv_bias)
             for _ in range(num_heads)
@@ -63,9 +58,10 @@ class MultiHeadAttentionWrapper(AttentionModule):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, num_heads * d_out)."""
-        return torch.cat([head(x) for head in self.heads], dim=-1)
+        contexts = [head(x) for head in self.heads]  # num_heads times (..., T, d_out)
+        return torch.cat(contexts, dim=-1)
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) after softmax and before dropout."""
-        weights = [head.attention_weights(x) for head in self.heads]  # H times (..., T, T)
-        return torch.stack(weights, dim=-3)  # (..., H, T, T)
+        weights = [head.attention_weights(x) for head in self.heads]  # num_heads times (..., T, T)
+        return torch.stack(weights, dim=-3)

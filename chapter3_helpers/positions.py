@@ -11,11 +11,14 @@ Taught in ``08_positions``.
 import torch
 from torch import nn
 
+from chapter3_helpers._checks.edge import checked_by
+from chapter3_helpers._checks.modules import checked
 from chapter3_helpers._checks.numbers import check_flag, check_positive, check_size, check_sizes
-from chapter3_helpers._checks.tensors import check_dtype, check_tensor
+from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.masking import mask_scores
 
 
+@checked
 class LearnedPositions(nn.Module):
     """Add to every token a learned vector that belongs to its position.
 
@@ -42,25 +45,11 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, max_length: int, d: int):
         super().__init__()
-        self.max_length, self.d = check_sizes(max_length=max_length, d=d)
-        self.weight = nn.Parameter(0.02 * torch.randn(self.max_length, self.d))
+        self.weight = nn.Parameter(0.02 * torch.randn(max_length, d))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d) to tokens (..., T, d) that know their position."""
-        check_tensor("x", x, dims=(2, 3), form="(T, d) or (B, T, d)")
-        num_tokens = x.shape[-2]
-        if x.shape[-1] != self.d:
-            raise ValueError(f"the last dimension of x must be d={self.d}, got {x.shape[-1]}")
-        if num_tokens > self.max_length:
-            raise ValueError(
-                f"x must hold at most max_length={self.max_length} tokens, got {num_tokens}"
-            )
-        check_dtype(x, self)
-        return x + self.weight[:num_tokens]  # (..., T, d) + (T, d)
-
-    def extra_repr(self) -> str:
-        """Say the sizes that the module was made with."""
-        return f"max_length={self.max_length}, d={self.d}"
+        return x + self.weight[: x.shape[-2]]  # (..., T, d) + (T, d)
 
 
 def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
@@ -194,12 +183,35 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
     return torch.polar(torch.ones_like(angles), angles).to(precision)
 
 
+def _check_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> None:
+    """Refuse what cannot be rotated."""
+    check_tensor("x", x, form="(..., T, D)")
+    T, D = x.shape[-2:]
+    if D % 2:
+        raise ValueError(f"the last dimension of x must be even, as numbers turn in pairs, got {D}")
+    if not isinstance(frequencies, torch.Tensor):
+        raise TypeError(f"frequencies must be a torch.Tensor, got {type(frequencies).__name__}")
+    if not frequencies.is_complex():
+        raise ValueError(f"frequencies must be a complex tensor, got {frequencies.dtype}")
+    if frequencies.dim() != 2 or frequencies.shape[1] != D // 2:
+        raise ValueError(
+            f"frequencies must have shape (T, {D // 2}) for x of last dimension {D}, "
+            f"got {tuple(frequencies.shape)}"
+        )
+    if frequencies.shape[0] < T:
+        raise ValueError(f"frequencies must hold at least T={T} rows, got {frequencies.shape[0]}")
+    if frequencies.device != x.device:
+        raise ValueError(f"frequencies must be on {x.device}, as x is, got {frequencies.device}")
+
+
+@checked_by(_check_rotary)
 def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
     """Rotate queries or keys by their position; never the values.
 
-    Neighbours form a pair: x[..., 2k] and x[..., 2k + 1] are the real and the imaginary part of
-    pair k. (Other code pairs x[..., k] with x[..., k + D/2]: the same idea with the columns in
-    another order, so weights trained for one have to be reordered for the other.)
+    Neighbours form a pair: x[..., 2k] and x[..., 2k + 1] are turned together, as the coordinates
+    of a point, by the angle of frequency k. (Other code pairs x[..., k] with x[..., k + D/2]: the
+    same idea with the columns in another order, so weights trained for one have to be reordered
+    for the other.)
 
     A rotation keeps every norm, and the score of a rotated query and a rotated key depends on how
     far apart the two are, not on where they stand.
@@ -225,29 +237,8 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
 
     Source: Su et al., "RoFormer" (2021); the worked walk.
     """
-    _check_rotary(x, frequencies)
+    cos, sin = frequencies[: x.shape[-2]].real, frequencies[: x.shape[-2]].imag  # (T, D/2) each
     numbers = x.to(torch.promote_types(x.dtype, torch.float32))  # half precision in float32
-    pairs = torch.complex(numbers[..., 0::2], numbers[..., 1::2])  # (..., T, D/2)
-    turned = pairs * frequencies[: x.shape[-2]]
-    return torch.view_as_real(turned).flatten(start_dim=-2).to(x.dtype)  # (..., T, D)
-
-
-def _check_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> None:
-    """Refuse what cannot be rotated."""
-    check_tensor("x", x, form="(..., T, D)")
-    T, D = x.shape[-2:]
-    if D % 2:
-        raise ValueError(f"the last dimension of x must be even, as numbers turn in pairs, got {D}")
-    if not isinstance(frequencies, torch.Tensor):
-        raise TypeError(f"frequencies must be a torch.Tensor, got {type(frequencies).__name__}")
-    if not frequencies.is_complex():
-        raise ValueError(f"frequencies must be a complex tensor, got {frequencies.dtype}")
-    if frequencies.dim() != 2 or frequencies.shape[1] != D // 2:
-        raise ValueError(
-            f"frequencies must have shape (T, {D // 2}) for x of last dimension {D}, "
-            f"got {tuple(frequencies.shape)}"
-        )
-    if frequencies.shape[0] < T:
-        raise ValueError(f"frequencies must hold at least T={T} rows, got {frequencies.shape[0]}")
-    if frequencies.device != x.device:
-        raise ValueError(f"frequencies must be on {x.device}, as x is, got {frequencies.device}")
+    first, second = numbers[..., 0::2], numbers[..., 1::2]  # (..., T, D/2) each: the pairs
+    turned = torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)
+    return turned.flatten(start_dim=-2).to(x.dtype)  # (..., T, D/2, 2) -> (..., T, D)

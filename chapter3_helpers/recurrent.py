@@ -5,12 +5,14 @@ Both models learn the toy language of ``training.toy_language`` in seconds.
 Source: sections 3.1 and 3.2. Taught in ``00_why_attention``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._checks.modules import checked
 from chapter3_helpers._checks.numbers import check_flag, check_size, check_sizes
 from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.training.loop import device_of, minimise
@@ -27,6 +29,25 @@ BATCH_SIZE = 32
 LEARNING_RATE = 0.007  # at its peak: it rises over the first tenth, then falls to zero
 
 
+def _width(name: str, given: Mapping[str, Any], module: nn.Module) -> int:
+    d = check_size(name, given[name], minimum=2)
+    if d % 2:
+        raise ValueError(f"d must be even, one half for each direction, got {d}")
+    return d
+
+
+def _letters(name: str, given: Mapping[str, Any], module: nn.Module) -> None:
+    check_letters(given[name])
+
+
+def _last(name: str, given: Mapping[str, Any], module: nn.Module) -> None:
+    last = given[name]
+    check_tensor(name, last, dims=(2,), form=f"(B, {module.d})")
+    if last.shape[1] != module.d:
+        raise ValueError(f"{name} must have shape (B, {module.d}), got {tuple(last.shape)}")
+
+
+@checked(methods=("encode", "decode"), d=_width, letters=_letters, last=_last)
 class EncoderDecoder(nn.Module):
     """Two recurrent networks with one hidden state between them.
 
@@ -55,10 +76,6 @@ class EncoderDecoder(nn.Module):
 
     def __init__(self, d: int = 64):
         super().__init__()
-        d = check_size("d", d, minimum=2)
-        if d % 2:
-            raise ValueError(f"d must be even, one half for each direction, got {d}")
-        self.d = d
         self.embedding = nn.Embedding(len(ALPHABET), d // 2)
         self.encoder = nn.GRU(d // 2, d // 2, batch_first=True, bidirectional=True)
         self.decoder = nn.GRU(d, d, batch_first=True)
@@ -71,20 +88,16 @@ class EncoderDecoder(nn.Module):
 
     def encode(self, letters: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Read words (B, T): return the state at every letter (B, T, d), and the last (B, d)."""
-        check_letters(letters)
         states, ends = self.encoder(self.embedding(letters))  # (B, T, d), (2, B, d / 2)
         return states, ends.transpose(0, 1).flatten(start_dim=1)
 
     def decode(self, last: torch.Tensor, steps: int) -> torch.Tensor:
         """Unroll the decoder from the last state (B, d) alone: return its states (B, steps, d)."""
-        check_tensor("last", last, dims=(2,), form=f"(B, {self.d})")
-        if last.shape[1] != self.d:
-            raise ValueError(f"last must have shape (B, {self.d}), got {tuple(last.shape)}")
-        steps = check_size("steps", steps)
         contexts = last.unsqueeze(1).expand(-1, steps, -1)  # the same vector at every step
         return self.decoder(contexts, last.unsqueeze(0).contiguous())[0]
 
 
+@checked(methods=("look_and_decode",), d=_width, letters=_letters)
 class BahdanauDecoder(EncoderDecoder):
     """An encoder-decoder whose decoder looks back at every state of the encoder.
 
@@ -114,9 +127,9 @@ class BahdanauDecoder(EncoderDecoder):
 
     def __init__(self, d: int = 64):
         super().__init__(d)
-        self.W_query = nn.Linear(self.d, self.d, bias=False)
-        self.W_key = nn.Linear(self.d, self.d, bias=False)
-        self.v = nn.Linear(self.d, 1, bias=False)
+        self.W_query = nn.Linear(d, d, bias=False)
+        self.W_key = nn.Linear(d, d, bias=False)
+        self.v = nn.Linear(d, 1, bias=False)
 
     def forward(self, letters: torch.Tensor) -> torch.Tensor:
         """Map words (B, T) to logits (B, T, 26), one row per letter to write."""

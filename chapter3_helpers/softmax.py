@@ -5,10 +5,20 @@ Source: sections 3.3.1 and 3.3.2. Taught in ``02_softmax``.
 
 import torch
 
+from chapter3_helpers._checks.edge import checked_by
 from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers._checks.tensors import check_tensor
 
 
+def _check(scores: torch.Tensor, dim: int = -1) -> None:
+    """Refuse scores that have no softmax along ``dim``."""
+    check_tensor("scores", scores, dims=range(1, 65), form="(..., n)")
+    check_size("dim", dim, minimum=-scores.dim())
+    if dim >= scores.dim():
+        raise ValueError(f"dim must be below {scores.dim()}, got {dim}")
+
+
+@checked_by(_check)
 def softmax_naive(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Exponentiate and divide by the sum, as the formula is written.
 
@@ -33,11 +43,11 @@ def softmax_naive(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
     Source: section 3.3.1.
     """
-    _check(scores, dim)
     exponentials = torch.exp(scores)
     return exponentials / exponentials.sum(dim=dim, keepdim=True)
 
 
+@checked_by(_check)
 def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Turn scores into positive weights that sum to 1, for scores of any size.
 
@@ -64,14 +74,5 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
     Source: section 3.3.1.
     """
-    _check(scores, dim)
     exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
     return exponentials / exponentials.sum(dim=dim, keepdim=True)
-
-
-def _check(scores: torch.Tensor, dim: int) -> None:
-    """Refuse scores that have no softmax along ``dim``."""
-    check_tensor("scores", scores, dims=range(1, 65), form="(..., n)")
-    check_size("dim", dim, minimum=-scores.dim())
-    if dim >= scores.dim():
-        raise ValueError(f"dim must be below {scores.dim()}, got {dim}")

@@ -6,13 +6,12 @@ Source: section 3.4. Taught in ``03_trainable_qkv``.
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.modules import AttentionModule
-from chapter3_helpers._checks.numbers import check_flag, check_sizes
-from chapter3_helpers._checks.tensors import check_input
+from chapter3_helpers._checks.modules import checked
 from chapter3_helpers.softmax import softmax
 
 
-class SelfAttention_v1(AttentionModule):
+@checked
+class SelfAttention_v1(nn.Module):
     """Self-attention with three weight matrices held as raw parameters.
 
     New compared with ``simple_self_attention``: tokens are compared, and mixed, after learned
@@ -43,26 +42,25 @@ class SelfAttention_v1(AttentionModule):
 
     def __init__(self, d_in: int, d_out: int):
         super().__init__()
-        self.d_in, self.d_out = check_sizes(d_in=d_in, d_out=d_out)
-        self.head_dim = self.d_out
         self.W_query = nn.Parameter(torch.rand(d_in, d_out))
         self.W_key = nn.Parameter(torch.rand(d_in, d_out))
         self.W_value = nn.Parameter(torch.rand(d_in, d_out))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
-        return self.attention_weights(x) @ (x @ self.W_value)
+        weights = self.attention_weights(x)  # (..., T, T)
+        return weights @ (x @ self.W_value)  # (..., T, T) @ (..., T, d_out)
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., T, T) that ``forward`` mixes the values with."""
-        check_input(x, self)
         queries = x @ self.W_query  # (..., T, d_out)
         keys = x @ self.W_key  # (..., T, d_out)
         scores = queries @ keys.transpose(-2, -1)  # (..., T, T)
-        return softmax(scores / self.head_dim**0.5, dim=-1)
+        return softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
 
 
-class SelfAttention_v2(AttentionModule):
+@checked
+class SelfAttention_v2(nn.Module):
     """Self-attention with its projections as ``nn.Linear`` layers.
 
     New compared with ``SelfAttention_v1``: ``nn.Linear`` draws better initial weights (centred on
@@ -87,21 +85,18 @@ class SelfAttention_v2(AttentionModule):
 
     def __init__(self, d_in: int, d_out: int, qkv_bias: bool = False):
         super().__init__()
-        self.d_in, self.d_out = check_sizes(d_in=d_in, d_out=d_out)
-        self.head_dim = self.d_out
-        check_flag("qkv_bias", qkv_bias)
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
-        return self.attention_weights(x) @ self.W_value(x)
+        weights = self.attention_weights(x)  # (..., T, T)
+        return weights @ self.W_value(x)  # (..., T, T) @ (..., T, d_out)
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., T, T) that ``forward`` mixes the values with."""
-        check_input(x, self)
         queries = self.W_query(x)  # (..., T, d_out)
         keys = self.W_key(x)  # (..., T, d_out)
         scores = queries @ keys.transpose(-2, -1)  # (..., T, T)
-        return softmax(scores / self.head_dim**0.5, dim=-1)
+        return softmax(scores / keys.shape[-1] ** 0.5, dim=-1)

@@ -7,15 +7,43 @@ positions tell order; residual connections keep what was there. How it learns to
 Source: lecture notes on self-attention, section 3. Taught in ``09_transformer_block``.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.numbers import check_divisible, check_flag, check_size, check_sizes
-from chapter3_helpers._checks.tensors import check_dtype, check_ids, check_square, check_tensor
+from chapter3_helpers._checks.edge import checked_by
+from chapter3_helpers._checks.modules import checked
+from chapter3_helpers._checks.tensors import check_input, check_square, check_tensor
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.positions import LearnedPositions
 
 
+def _check_layers(
+    alpha1: torch.Tensor, alpha2: torch.Tensor, V1: torch.Tensor, V2: torch.Tensor
+) -> None:
+    """Refuse two layers that do not follow one another."""
+    check_square("alpha1", alpha1)
+    check_square("alpha2", alpha2)
+    check_tensor("V1", V1, dims=(2,), form="(d_in, d)")
+    check_tensor("V2", V2, dims=(2,), form="(d, d_out)")
+    if alpha1.shape != alpha2.shape:
+        shapes = f"{tuple(alpha1.shape)} and {tuple(alpha2.shape)}"
+        raise ValueError(f"alpha1 and alpha2 must have the same shape, got {shapes}")
+    if V1.shape[1] != V2.shape[0]:
+        raise ValueError(
+            f"V2 must have as many rows as V1 has columns, {V1.shape[1]}, got {V2.shape[0]}"
+        )
+    for name, other in {"alpha2": alpha2, "V1": V1, "V2": V2}.items():
+        if (other.dtype, other.device) != (alpha1.dtype, alpha1.device):
+            raise ValueError(
+                f"{name} must be {alpha1.dtype} on {alpha1.device}, as alpha1 is, "
+                f"got {other.dtype} on {other.device}"
+            )
+
+
+@checked_by(_check_layers)
 def collapse_two_layers(
     alpha1: torch.Tensor, alpha2: torch.Tensor, V1: torch.Tensor, V2: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -46,33 +74,14 @@ def collapse_two_layers(
 
     Source: lecture notes, section 3.
     """
-    _check_layers(alpha1, alpha2, V1, V2)
     return alpha2 @ alpha1, V1 @ V2  # (..., T, T), (d_in, d) @ (d, d_out) -> (d_in, d_out)
 
 
-def _check_layers(
-    alpha1: torch.Tensor, alpha2: torch.Tensor, V1: torch.Tensor, V2: torch.Tensor
-) -> None:
-    """Refuse two layers that do not follow one another."""
-    check_square("alpha1", alpha1)
-    check_square("alpha2", alpha2)
-    check_tensor("V1", V1, dims=(2,), form="(d_in, d)")
-    check_tensor("V2", V2, dims=(2,), form="(d, d_out)")
-    if alpha1.shape != alpha2.shape:
-        shapes = f"{tuple(alpha1.shape)} and {tuple(alpha2.shape)}"
-        raise ValueError(f"alpha1 and alpha2 must have the same shape, got {shapes}")
-    if V1.shape[1] != V2.shape[0]:
-        raise ValueError(
-            f"V2 must have as many rows as V1 has columns, {V1.shape[1]}, got {V2.shape[0]}"
-        )
-    for name, other in {"alpha2": alpha2, "V1": V1, "V2": V2}.items():
-        if (other.dtype, other.device) != (alpha1.dtype, alpha1.device):
-            raise ValueError(
-                f"{name} must be {alpha1.dtype} on {alpha1.device}, as alpha1 is, "
-                f"got {other.dtype} on {other.device}"
-            )
+def _tokens(name: str, given: Mapping[str, Any], module: nn.Module) -> torch.Tensor:
+    return check_input(name, given[name], module, dims=None, form="(..., T, d)")
 
 
+@checked(x=_tokens)
 class FeedForward(nn.Module):
     """Two linear layers with a ReLU between them, the same for each position.
 
@@ -89,7 +98,7 @@ class FeedForward(nn.Module):
 
     >>> _ = torch.manual_seed(123)
     >>> feed_forward = FeedForward(d=3)
-    >>> feed_forward(torch.zeros(5, 3)).shape, feed_forward.hidden
+    >>> feed_forward(torch.zeros(5, 3)).shape, feed_forward.up.out_features
     (torch.Size([5, 3]), 12)
 
     Source: lecture notes, section 3.
@@ -97,20 +106,121 @@ class FeedForward(nn.Module):
 
     def __init__(self, d: int, hidden: int | None = None):
         super().__init__()
-        self.d = check_size("d", d)
-        self.hidden = check_size("hidden", 4 * self.d if hidden is None else hidden)
-        self.up = nn.Linear(self.d, self.hidden)
-        self.down = nn.Linear(self.hidden, self.d)
+        hidden = 4 * d if hidden is None else hidden
+        self.up = nn.Linear(d, hidden)
+        self.down = nn.Linear(hidden, d)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d) to tokens (..., T, d), each by itself."""
-        check_tensor("x", x, form="(..., T, d)")
-        if x.shape[-1] != self.d:
-            raise ValueError(f"the last dimension of x must be d={self.d}, got {x.shape[-1]}")
-        check_dtype(x, self)
-        return self.down(torch.relu(self.up(x)))
+        x = torch.relu(self.up(x))  # (..., T, hidden)
+        return self.down(x)  # (..., T, d)
 
 
+@checked(divisible=("d", "num_heads"))
+class TransformerBlock(nn.Module):
+    """Attention and a feed-forward network, each on normalised tokens and each with a residual.
+
+    New compared with ``MultiHeadAttention``: layer norm before each of the two parts, a
+    feed-forward network after attention, and the input of each part added to its output.
+
+    ::
+
+        x --+-- norm1 -- attention --(+)--+-- norm2 -- feed-forward --(+)--> (..., T, d)
+            +-------------------------+   +----------------------------+
+
+    Args:
+        d: numbers per token, in and out.
+        num_heads: how many heads share ``d``.
+        context_length: the most tokens it will read at once.
+        dropout: the probability that an attention weight, or a number that is about to be added
+            to the residual, is dropped; in training only.
+
+    Raises:
+        TypeError, ValueError: a size is not an integer of at least 1, ``num_heads`` does not
+            divide ``d``, or ``dropout`` is outside [0, 1).
+
+    >>> _ = torch.manual_seed(123)
+    >>> TransformerBlock(d=6, num_heads=2, context_length=5)(torch.zeros(4, 6)).shape
+    torch.Size([4, 6])
+
+    Source: lecture notes, section 3; the order of norm and residual is GPT-2's (pre-norm).
+    """
+
+    def __init__(self, d: int, num_heads: int, context_length: int, dropout: float = 0.0):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(d)
+        self.attention = MultiHeadAttention(d, d, context_length, dropout, num_heads)
+        self.norm2 = nn.LayerNorm(d)
+        self.feed_forward = FeedForward(d)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Map tokens (..., T, d) to tokens (..., T, d)."""
+        found = self.attention(self.norm1(x))  # (..., T, d): what earlier tokens hold
+        x = x + self.dropout(found)
+        worked = self.feed_forward(self.norm2(x))  # (..., T, d): each token by itself
+        return x + self.dropout(worked)
+
+
+@checked(divisible=("d", "num_heads"))
+class GPT(nn.Module):
+    """A GPT-style language model: embedding, positions, N blocks, norm, output.
+
+    New compared with ``TransformerBlock``: token ids come in, and logits for the next token come
+    out at every position.
+
+    ::
+
+        ids (..., T) --embedding--> (..., T, d) --positions--> N blocks --> norm
+            --> output --> logits (..., T, vocab_size)
+
+    Args:
+        vocab_size: how many tokens there are to choose from.
+        d: numbers per token, in every layer.
+        context_length: the most tokens it will read at once.
+        num_layers: how many blocks, one after another.
+        num_heads: how many heads share ``d`` in each block.
+        dropout: as in ``TransformerBlock``.
+
+    Raises:
+        TypeError, ValueError: a size is not an integer of at least 1, ``num_heads`` does not
+            divide ``d``, or ``dropout`` is outside [0, 1).
+
+    >>> _ = torch.manual_seed(123)
+    >>> model = GPT(vocab_size=11, d=6, context_length=5, num_layers=2, num_heads=3)
+    >>> model(torch.tensor([7, 0, 10])).shape  # one row of logits per position
+    torch.Size([3, 11])
+
+    Source: lecture notes, section 3; Radford et al., 2019.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d: int,
+        context_length: int,
+        num_layers: int,
+        num_heads: int,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.embedding = nn.Embedding(vocab_size, d)
+        self.positions = LearnedPositions(context_length, d)
+        self.blocks = nn.ModuleList(
+            TransformerBlock(d, num_heads, context_length, dropout) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d)
+        self.output = nn.Linear(d, vocab_size, bias=False)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Map token ids (..., T) to logits (..., T, vocab_size) for the token that comes next."""
+        x = self.positions(self.embedding(ids))  # (..., T, d)
+        for block in self.blocks:
+            x = block(x)
+        return self.output(self.norm(x))
+
+
+@checked(divisible=("d", "num_heads"))
 class MinimalLanguageModel(nn.Module):
     """The smallest architecture that can do what attention alone can't, from ids to logits.
 
@@ -153,13 +263,6 @@ class MinimalLanguageModel(nn.Module):
         positions: bool = True,
     ):
         super().__init__()
-        d, num_heads = check_divisible(d=d, num_heads=num_heads)
-        vocab_size, context_length = check_sizes(
-            vocab_size=vocab_size, context_length=context_length
-        )
-        check_flag("positions", positions)
-        self.vocab_size, self.d, self.context_length = vocab_size, d, context_length
-        self.num_heads, self.head_dim = num_heads, d // num_heads
         self.embedding = nn.Embedding(vocab_size, d)
         self.positions = LearnedPositions(context_length, d) if positions else None
         self.attention = MultiHeadAttention(d, d, context_length, 0.0, num_heads)
@@ -178,11 +281,11 @@ class MinimalLanguageModel(nn.Module):
         return self.attention.attention_weights(self._embed(ids))
 
     def _embed(self, ids: torch.Tensor) -> torch.Tensor:
-        check_ids("ids", ids, self.vocab_size, self.context_length)
         x = self.embedding(ids)  # (..., T, d)
         return x if self.positions is None else self.positions(x)
 
 
+@checked
 class ResidualLanguageModel(MinimalLanguageModel):
     """The same model with a way round each of its two layers.
 

@@ -33,22 +33,33 @@ def check_tensor(
         raise ValueError(f"{name} must be a floating-point tensor, got {value.dtype}")
 
 
-def check_input(x: torch.Tensor, module: nn.Module) -> None:
-    """Refuse what an attention module cannot read.
+def check_input(
+    name: str,
+    x: torch.Tensor,
+    module: nn.Module,
+    dims: Container[int] | None = (2, 3),
+    form: str = "(T, {width}) or (B, T, {width})",
+) -> torch.Tensor:
+    """Refuse what a module of a lesson cannot read.
 
-    Expected is a floating-point tensor of shape (T, d_in) or (B, T, d_in), with T at most
-    ``module.context_length`` unless that is None, and of the dtype and on the device of the
-    module's weights.
+    Expected is a floating-point tensor (T, width) or (B, T, width). Its width is the module's
+    ``d_in`` or ``d``; T is at most its ``context_length`` or ``max_length``, unless that is None or
+    there is none. Dtype and device are those of the module's weights.
     """
-    check_tensor("x", x, dims=(2, 3), form="(T, d_in) or (B, T, d_in)")
-    d_in, context_length = module.d_in, module.context_length
-    if x.shape[-1] != d_in:
-        raise ValueError(f"the last dimension of x must be d_in={d_in}, got {x.shape[-1]}")
-    if context_length is not None and x.shape[-2] > context_length:
+    sizes = vars(module)
+    width = "d_in" if "d_in" in sizes else "d"
+    longest = "max_length" if "max_length" in sizes else "context_length"
+    check_tensor(name, x, dims=dims, form=form.format(width=width))
+    if x.shape[-1] != sizes[width]:
         raise ValueError(
-            f"x must hold at most context_length={context_length} tokens, got {x.shape[-2]}"
+            f"the last dimension of {name} must be {width}={sizes[width]}, got {x.shape[-1]}"
+        )
+    if sizes.get(longest) is not None and x.shape[-2] > sizes[longest]:
+        raise ValueError(
+            f"{name} must hold at most {longest}={sizes[longest]} tokens, got {x.shape[-2]}"
         )
     check_dtype(x, module)
+    return x
 
 
 def check_dtype(x: torch.Tensor, module: nn.Module) -> None:
@@ -84,7 +95,7 @@ def check_ids(
     context_length: int | None = None,
     dims: Container[int] = (1, 2),
     form: str = "(T,) or (B, T)",
-) -> None:
+) -> torch.Tensor:
     """Refuse anything but a non-empty tensor of token ids, integers in [0, vocab_size).
 
     ``dims`` holds the numbers of dimensions that are allowed; ``form`` says them in words.
@@ -104,11 +115,8 @@ def check_ids(
             f"{name} must hold at most context_length={context_length} tokens, "
             f"got {value.shape[-1]}"
         )
-    if value.device.type != "cpu" or torch.compiler.is_compiling():
-        return
-    try:
+    if value.device.type == "cpu" and not torch.compiler.is_compiling():
         low, high = int(value.min()), int(value.max())
-    except RuntimeError:  # a fake tensor, or one inside vmap, holds no values to look at
-        return
-    if low < 0 or high >= vocab_size:
-        raise ValueError(f"{name} must be in [0, {vocab_size}), got {low} to {high}")
+        if low < 0 or high >= vocab_size:
+            raise ValueError(f"{name} must be in [0, {vocab_size}), got {low} to {high}")
+    return value

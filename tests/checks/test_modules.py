@@ -1,6 +1,8 @@
 """What holds for every attention module, whatever it computes inside."""
 
 import copy
+import pickle
+import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -198,34 +200,63 @@ def test_works_in_every_precision_and_place(kind, device, dtype, tolerance):
     assert all(parameter.grad.isfinite().all() for parameter in module.parameters())
 
 
-class Both(nn.Module):
-    """Return context vectors and weights: compilers take one function, ``forward``."""
-
-    def __init__(self, module: nn.Module):
-        super().__init__()
-        self.module = module
-
-    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return self.module(x), self.module.attention_weights(x)
-
-
+@call
 @every
-def test_compiles_in_one_piece(kind):
-    both = Both(make(kind))
-    compiled = torch.compile(both, backend="eager", fullgraph=True)
+def test_compiles_in_one_piece(kind, call):
+    module = make(kind)
+    method = getattr(module, call)
+    compiled = torch.compile(method, backend="eager", fullgraph=True)
     for length in (T, T + 1):
         x = tokens(B, length, D_IN)
-        torch.testing.assert_close(compiled(x), both(x))
+        torch.testing.assert_close(compiled(x), method(x))
 
 
 @every
-def test_exports_for_every_length(kind):
-    both = Both(make(kind))
+def test_exports_for_one_length_and_for_every_length(kind):
+    module, x = make(kind), tokens(B, T, D_IN)
+    torch.testing.assert_close(torch.export.export(module, (x,)).module()(x), module(x))
     lengths = {0: Dim("B"), 1: Dim("T", max=CONTEXT)}
-    exported = torch.export.export(both, (tokens(B, T, D_IN),), dynamic_shapes=(lengths,))
+    exported = torch.export.export(module, (x,), dynamic_shapes=(lengths,))
     for batch, length in ((1, 2), (3, D_OUT // HEADS), (5, CONTEXT)):
         x = tokens(batch, length, D_IN)
-        torch.testing.assert_close(exported.module()(x), both(x))
+        torch.testing.assert_close(exported.module()(x), module(x))
+
+
+@every
+def test_copied_and_pickled_it_is_the_same(kind):
+    module, x = make(kind), tokens(B, T, D_IN)
+    for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        assert_same_function(other, module, x)
+        with pytest.raises(ValueError, match="the last dimension of x must be d_in=7, got 8"):
+            other(tokens(T, D_IN + 1))
+
+
+def checks_during(call: Callable[[], object]) -> list[str]:
+    """Return the names of the checks that run during a call, in their order."""
+    names = []
+
+    def note(frame, event, argument):
+        name = frame.f_code.co_name.lstrip("_")
+        if event == "call" and name.startswith("check_"):
+            names.append(name)
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return names
+
+
+@call
+@every
+def test_what_comes_in_is_checked_once_and_after_an_error_again(kind, call):
+    method, x = getattr(make(kind), call), tokens(B, T, D_IN)
+    once = ["check_input", "check_tensor", "check_dtype"]
+    assert checks_during(lambda: method(x)) == once
+    with pytest.raises(ValueError, match="the last dimension of x must be d_in=7, got 8"):
+        method(tokens(T, D_IN + 1))
+    assert checks_during(lambda: method(x)) == once
 
 
 # weights that come from elsewhere
