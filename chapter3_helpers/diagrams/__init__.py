@@ -55,14 +55,14 @@ What is here:
     dot_products        a shadow, one query and its mixture, row times column
     trainable_qkv       one token in three roles
     multihead_wrapper   where every head looks, and where it puts what it finds
-    fused_multihead     a projection cut into heads, and whose numbers each gets
+    fused_multihead     a projection cut into heads, whose numbers each gets, where findings meet
     positions           a pair turned, query and key turned together, clocks that count
     recurrent           encoder and decoder: through one state, or with a look back at all
     handmade_transformer  the last letter's way to its logits
     grouped_query       query heads that share keys, a cache that grows by a row
     performance         what crosses the memory bus, step by step and tile by tile
     tensor_parallel     which weights and heads live where, the sum that joins them, the ring
-    transformer_block   from words to the next word
+    transformer_block   from words to the next word, and one word through whole blocks
     core/               what diagrams are made of, and how they are drawn
 """
 
@@ -73,7 +73,7 @@ from chapter3_helpers.diagrams.dot_products import (
     product_diagram,
     shadow_diagram,
 )
-from chapter3_helpers.diagrams.fused_multihead import split_diagram
+from chapter3_helpers.diagrams.fused_multihead import out_proj_diagram, split_diagram
 from chapter3_helpers.diagrams.grouped_query import cache_diagram, sharing_diagram
 from chapter3_helpers.diagrams.handmade_transformer import last_row_diagram
 from chapter3_helpers.diagrams.map import attention_map
@@ -83,7 +83,7 @@ from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, 
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram
 from chapter3_helpers.diagrams.tensor_parallel import cut_diagram, processes_diagram, ring_diagram
 from chapter3_helpers.diagrams.trainable_qkv import roles_diagram
-from chapter3_helpers.diagrams.transformer_block import language_model_diagram
+from chapter3_helpers.diagrams.transformer_block import lane_diagram, language_model_diagram
 
 __all__ = [
     "Arrow",
@@ -98,9 +98,11 @@ __all__ = [
     "cut_diagram",
     "encoder_decoder_diagram",
     "heads_diagram",
+    "lane_diagram",
     "language_model_diagram",
     "last_row_diagram",
     "one_query_diagram",
+    "out_proj_diagram",
     "processes_diagram",
     "product_diagram",
     "questions_diagram",

@@ -1,9 +1,10 @@
-"""How one projection is cut into heads, and whose numbers each head gets.
+"""How one projection is cut into heads, and how ``out_proj`` brings their findings together.
 
 Used by ``07_fused_multihead``.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -73,3 +74,54 @@ def split_diagram(
         Arrow("projected", "view alone", "view"),
     ]
     return Diagram("Whose numbers each head gets", blocks, arrows, brackets)
+
+
+def out_proj_diagram(found: Any, weight: Any, output: Any, bias: Any = None) -> Diagram:
+    """Draw how ``out_proj`` makes one vector of what all heads found for one token.
+
+    Every head owns a block of columns. The findings of different heads first meet in the sum
+    along a row.
+
+    Args:
+        found: what each head found, (H, D).
+        weight: of ``out_proj``, (d_out, H * D).
+        output: what comes out, (d_out,).
+        bias: whether one is added is said, (d_out,).
+
+    Raises:
+        ValueError: shapes do not fit.
+
+    >>> import numpy as np
+    >>> diagram = out_proj_diagram(np.ones((2, 3)), np.ones((4, 6)), np.full(4, 6.0))
+    >>> print(diagram.description.splitlines()[3])
+    columns 0 to 2 (4, 3) + columns 3 to 5 (4, 3) -> row sums -> output (4, 1)
+    """
+    found, weight, output = map(to_array, (found, weight, output))
+    H, D = found.shape if found.ndim == 2 else (0, 0)
+    shapes = (found.shape, weight.shape, output.shape)
+    if shapes != ((H, D), (len(output), H * D), (len(output),)):
+        raise ValueError(
+            "found, weight and output must have shapes (H, D), (d_out, H * D) and (d_out,), "
+            f"got {', '.join(map(str, shapes))}"
+        )
+    strips = [f"head {head}" for head in range(H)]
+    numbers = [f"{h * D} to {h * D + D - 1}" if D > 1 else str(h) for h in range(H)]
+    columns = [f"column{'s' * (D > 1)} {places}" for places in numbers]
+    limit = float(np.abs(found).max()) or None
+    blocks = [
+        Block(name=strip, at=(h, 0), values=found[h], caption=f"{strip}: {numbers[h]}", limit=limit)
+        for h, strip in enumerate(strips)
+    ]
+    limit = float(np.abs(weight).max()) or None
+    blocks += [
+        Block(name=name, at=(h, 1), values=weight[:, h * D : h * D + D], limit=limit)
+        for h, name in enumerate(columns)
+    ]
+    blocks.append(Block(name="output", at=(H, 1), values=output[:, None]))
+    arrows = [Arrow(strip, block, "@") for strip, block in zip(strips, columns, strict=True)]
+    arrows += [Arrow(*pair, "+", sign=True) for pair in pairwise(columns)]
+    words = "row sums" if bias is None else "row sums + bias"
+    arrows.append(Arrow(columns[-1], "output", words))
+    joined = Bracket(f"joined: {H * D} numbers", tuple(strips))
+    title = "out_proj: where the findings of the heads first meet"
+    return Diagram(title, blocks, arrows, [joined], cell=10)

@@ -35,13 +35,38 @@ ABOUT = {
     13: ("heads", "out_proj"),
 }
 LAST = 13
+# shapes, in letters: x has d numbers for each token until notebook 03 projects it to D
+SHAPES = {
+    "tokens": "(T,)",
+    "x": "(T, d)",
+    "positions": "(T, d)",
+    "queries": "(T, D)",
+    "keys": "(T, D)",
+    "values": "(T, D)",
+    "scores": "(T, T)",
+    "scale": "(T, T)",
+    "mask": "(T, T)",
+    "softmax": "weights (T, T)",
+    "dropout": "(T, T)",
+    "mix": "context (T, D)",
+    "concat": "(T, H·D)",
+    "out_proj": "(T, d)",
+    "feed-forward": "(T, d)",
+}
+LETTERS = {
+    "T": "T = how many tokens",
+    "d": "d = numbers for each",
+    "D": "D = numbers of a query, key, value",
+    "H": "H = heads",
+}
 
 
 def attention_map(notebook: int) -> Diagram:
     """Draw the map of attention as it stands at the start of a notebook.
 
-    What the notebook is about is lit, what the ones before it built is in colour, the rest is
-    grey. The numbers in it are those of three tokens; shapes are in letters.
+    What the notebook is about is lit and large, what the ones before it built is in colour. The
+    rest is grey and has no shape yet. The numbers are those of three tokens; shapes are in
+    letters, which the line below the title explains.
 
     Args:
         notebook: its number, 0 to 13.
@@ -52,50 +77,61 @@ def attention_map(notebook: int) -> Diagram:
     Raises:
         TypeError, ValueError: there is no such notebook.
 
-    >>> attention_map(4).description.splitlines()[1]
-    'Framed: mask.'
+    >>> print("\\n".join(attention_map(2).description.splitlines()[:3]))
+    Diagram: You are here: softmax and mix.
+    T = how many tokens, d = numbers for each
+    Framed: softmax, mix.
     """
     notebook = check_size("notebook", notebook, 0)
     if notebook > LAST:
         raise ValueError(f"notebook must be at most {LAST}, got {notebook}")
-    masked = state_in(notebook, "mask") != "grey"
-    values = example_values(masked)
+    masked, projected = (state_in(notebook, step) != "grey" for step in ("mask", "queries"))
+    numbers = example_numbers(*(state_in(notebook, step) != "grey" for step in OPTIONAL))
 
     # no weight is hidden before a mask is known; the box of the mask is, always
     hatched = ("mask", "softmax", "dropout") if masked else ("mask",)
+    letters = set()
 
-    def block(name: str, column: int, row: int, shape: str, kind: str = "signed") -> Block:
+    def block(name: str, column: int, row: int, kind: str = "signed") -> Block:
+        state = state_in(notebook, name)
+        shape = "" if state == "grey" else SHAPES[name]
+        if not projected:
+            shape = shape.replace("D", "d")
+        letters.update(letter for letter in LETTERS if letter in shape)
         return Block(
             name=name,
             at=(column, row),
-            values=values[name],
+            values=numbers[name],
             kind=kind,
             shape=shape,
-            state=state_in(notebook, name),
-            hidden=values["hidden"] if name in hatched else None,
-            limit=values["limit"] if name in ("scores", "scale", "mask") else None,
+            state=state,
+            zoom=2 if state == "lit" else 1,
+            hidden=numbers["hidden"] if name in hatched else None,
+            limit=numbers["limit"] if name in ("scores", "scale", "mask") else None,
         )
 
+    blocks = [
+        block("tokens", 0, 0, "tokens"),
+        block("x", 0, 1),
+        block("positions", 0, 2),
+        block("queries", 1, 0, "query"),
+        block("keys", 1, 1, "key"),
+        block("values", 1, 2, "value"),
+        block("scores", 2, 0),
+        block("scale", 3, 0),
+        block("mask", 4, 0),
+        block("softmax", 4, 1, "weights"),
+        block("dropout", 3, 1, "weights"),
+        block("mix", 2, 2),
+        block("concat", 2, 3),
+        block("out_proj", 3, 3),
+        block("feed-forward", 4, 3),
+    ]
     return Diagram(
         _title(notebook),
+        note=", ".join(words for letter, words in LETTERS.items() if letter in letters),
         cell=12,
-        blocks=[
-            block("tokens", 0, 0, "(T,)", "tokens"),
-            block("x", 0, 1, "(T, d)"),
-            block("positions", 0, 2, "(T, d)"),
-            block("queries", 1, 0, "(T, D)", "query"),
-            block("keys", 1, 1, "(T, D)", "key"),
-            block("values", 1, 2, "(T, D)", "value"),
-            block("scores", 2, 0, "(T, T)"),
-            block("scale", 3, 0, "(T, T)"),
-            block("mask", 4, 0, "(T, T)"),
-            block("softmax", 4, 1, "weights (T, T)", "weights"),
-            block("dropout", 3, 1, "(T, T)", "weights"),
-            block("mix", 2, 2, "context (T, D)"),
-            block("concat", 2, 3, "(T, H·D)"),
-            block("out_proj", 3, 3, "(T, d)"),
-            block("feed-forward", 4, 3, "(T, d)"),
-        ],
+        blocks=blocks,
         arrows=[
             Arrow("tokens", "x"),
             Arrow("positions", "x", "+"),
@@ -143,18 +179,27 @@ def _title(notebook: int) -> str:
     return f"You are here: {' and '.join([', '.join(most), last] if most else [last])}"
 
 
+OPTIONAL = ("queries", "scale", "mask", "dropout")  # steps that change the numbers after them
+
+
 @cache
-def example_values(masked: bool = True) -> dict:
-    """Compute the numbers that the map shows, for one head of three tokens."""
+def example_numbers(projected: bool, scaled: bool, masked: bool, dropped: bool) -> dict:
+    """Compute the numbers that the map shows, for one head of three tokens.
+
+    A step that is not known yet changes nothing: without projections, queries, keys and values
+    are x.
+    """
     generator = np.random.default_rng(4)
     x, positions = generator.normal(size=(2, 3, 3))
     queries, keys, values = (x @ generator.normal(size=(3, 2)) for _ in range(3))
+    if not projected:
+        queries = keys = values = x
     scores = queries @ keys.T
-    scaled = scores / np.sqrt(2)
+    logits = scores / np.sqrt(2) if scaled else scores
     hidden = np.triu(np.ones((3, 3), bool), 1)
-    exponentials = np.exp(np.where(hidden & masked, -np.inf, scaled))
+    exponentials = np.exp(np.where(hidden & masked, -np.inf, logits))
     weights = exponentials / exponentials.sum(axis=1, keepdims=True)
-    kept = [[1, 0, 0], [0, 1, 0], [1, 0, 1]]
+    kept = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 1]]) if dropped else 1
     context = (weights * kept) @ values
     return {
         "tokens": ["the", "cat", "sat"],
@@ -164,8 +209,8 @@ def example_values(masked: bool = True) -> dict:
         "keys": keys,
         "values": values,
         "scores": scores,
-        "scale": scaled,
-        "mask": scaled,
+        "scale": logits,
+        "mask": logits,
         "softmax": weights,
         "dropout": weights * kept,
         "mix": context,

@@ -21,24 +21,28 @@ def encoder_decoder_diagram(
     written: Sequence[str],
     last: Any = None,
     weights: Any = None,
+    decoded: Any = None,
 ) -> Diagram:
-    """Draw how a translator reads letter by letter, and what its decoder gets to see.
+    """Draw how a translator reads letter by letter, and what its decoder receives.
 
     Args:
         states: of the encoder, (T, d), one after each letter.
         read: the T letters.
         written: what the decoder writes.
-        last: (d,), where both directions of the encoder end: all that the decoder gets, or
+        last: (d,), where both directions of the encoder end: all that the decoder receives, at
+            every step, or
         weights: how much each letter written attends to each state, (len(written), T).
+        decoded: the states of the decoder, (len(written), d), one for each letter that it writes.
 
     Raises:
         TypeError, ValueError: something does not fit the states, or not just one of ``last`` and
             ``weights`` is given.
 
     >>> import numpy as np
-    >>> diagram = encoder_decoder_diagram(np.ones((2, 3)), "ab", "BA", last=np.ones(3))
-    >>> diagram["last"].label
-    'last (3 numbers)'
+    >>> states = np.ones((2, 3))
+    >>> diagram = encoder_decoder_diagram(states, "ab", "BA", last=states[0], decoded=states)
+    >>> [arrow.target for arrow in diagram.arrows if arrow.source == "last"]
+    ['decoder 1', 'decoder 2']
     """
     states = to_array(states)
     if states.ndim != 2:
@@ -51,47 +55,58 @@ def encoder_decoder_diagram(
     blocks, arrows = [], []
     for i, (letter, state) in enumerate(zip(read, states, strict=True)):
         blocks += [
-            Block(name=f"read {i + 1}", at=(i, 0), values=[letter], kind="tokens", caption=""),
+            _letter(f"read {i + 1}", (i, 0), letter),
             _state(f"state {i + 1}", (i, 1), state, limit),
         ]
         arrows.append(Arrow(f"read {i + 1}", f"state {i + 1}"))
     arrows += [Arrow(f"state {i}", f"state {i + 1}") for i in range(1, T)]
-    row, column = (2, 0) if last is None else (1, T + 1)
-    names = [f"write {i + 1}" for i in range(len(written))]
-    blocks += [
-        Block(name=name, at=(column + i, row), values=[letter], kind="tokens", caption="")
-        for i, (name, letter) in enumerate(zip(names, written, strict=True))
-    ]
-    arrows += [Arrow(*pair) for pair in pairwise(names)]
+    row = 2
     if last is not None:
         last = to_array(last)
         if last.shape != (d,):
             raise ValueError(f"last must have shape {(d,)}, as the states, got {last.shape}")
-        blocks.append(_state("last", (T, 1), last, limit))
-        arrows.append(Arrow(f"state {T}", "last"))
-        if T > 1:
-            arrows.append(Arrow("state 1", "last", "end of the way back", via="below"))
-        arrows.append(Arrow("last", names[0]))
-        return Diagram("Everything through the last state", blocks, arrows)
-    weights = to_array(weights)
-    if weights.shape != (len(written), T):
-        raise ValueError(f"weights must have shape {(len(written), T)}, got {weights.shape}")
-    arrows += [
-        Arrow(f"state {j + 1}", name, weight=float(weights[i, j]))
-        for i, name in enumerate(names)
-        for j in range(T)
+        blocks.append(_state("last", ((T - 1) // 2, row), last, limit))
+        ends = ("state 1", f"state {T}") if T > 1 else "state 1"
+        arrows.append(Arrow(ends, "last", "half of each" if T > 1 else "", via="below"))
+        row = 3
+    steps = names = [f"write {i + 1}" for i in range(len(written))]
+    letters_row = row
+    if decoded is not None:
+        decoded = to_array(decoded)
+        if decoded.shape != (len(written), d):
+            raise ValueError(f"decoded must have shape {(len(written), d)}, got {decoded.shape}")
+        steps = [f"decoder {i + 1}" for i in range(len(written))]
+        blocks += [_state(step, (i, row), decoded[i], limit) for i, step in enumerate(steps)]
+        letters_row = row + 1
+    blocks += [
+        _letter(name, (i, letters_row), letter)
+        for i, (name, letter) in enumerate(zip(names, written, strict=True))
     ]
-    return Diagram("A look back at every state", blocks, arrows)
+    if last is not None:
+        arrows += [Arrow("last", step, via="below") for step in steps]
+    else:
+        weights = to_array(weights)
+        if weights.shape != (len(written), T):
+            raise ValueError(f"weights must have shape {(len(written), T)}, got {weights.shape}")
+        arrows += [
+            Arrow(f"state {j + 1}", step, weight=float(weights[i, j]))
+            for i, step in enumerate(steps)
+            for j in range(T)
+        ]
+    if decoded is not None:
+        arrows += [Arrow(*pair) for pair in (*pairwise(steps), *zip(steps, names, strict=True))]
+    title = "A look back at every state" if last is None else "Everything through the last state"
+    return Diagram(title, blocks, arrows)
+
+
+def _letter(name: str, at: tuple[int, int], letter: str) -> Block:
+    return Block(name=name, at=at, values=[letter], kind="tokens", caption="")
 
 
 def _state(name: str, at: tuple[int, int], state: np.ndarray, limit: float) -> Block:
-    """Draw the first few numbers of a state as a column."""
+    """Draw the first few numbers of a state."""
     size = len(state)
     shown = f"first {MOST_NUMBERS} of {size}" if size > MOST_NUMBERS else f"{size} numbers"
     return Block(
-        name=name,
-        at=at,
-        values=state[:MOST_NUMBERS, None],
-        shape=f"({shown})",
-        limit=limit,
+        name=name, at=at, values=state[None, :MOST_NUMBERS], shape=f"({shown})", limit=limit
     )

@@ -234,10 +234,12 @@ def test_live_blocks_have_names_cells_have_numbers_and_arrows_are_said():
         ((2, 0), [(1, 0)], None),
         ((0, 2), [(0, 1)], "side"),
         ((2, 0), [(1, 0)], "above"),
+        ((2, 1), [(1, 0), (1, 1)], "between"),
     ],
 )
 def test_an_arrow_takes_the_first_way_that_is_free(target, taken, turn):
-    route = find_route((0, 0), target, taken, via="above" if turn == "above" else None)
+    via = {"above": "above", "between": "below"}.get(turn)
+    route = find_route((0, 0), target, taken, via=via)
     assert (route and route.turn) == turn
 
 
@@ -344,6 +346,19 @@ def test_an_arrow_goes_round_what_stands_between(via, text):
     for arrow in scene_items(diagram, Line)[:2]:
         ends = [y for _, y in arrow.points]
         assert row(ends) in ends[1:3]
+
+
+@pytest.mark.parametrize("text", ["", "again"])
+def test_arrows_between_rows_share_a_line_with_those_from_their_source(text):
+    lower = [Block(name=name, at=(step, 1), values=X) for step, name in enumerate("abc")]
+    ways = [Arrow("x", name, text * (name == "c"), via="below") for name in "abc"]
+    ways += [Arrow("z", name, via="below") for name in "ab"]
+    frames = [Bracket("above", ("x", "y", "z")), Bracket("it", tuple("abc"))]
+    diagram = Diagram("t", [*blocks("x", "y", "z"), *lower], ways, frames)
+    check_overlaps(diagram)
+    heights = [arrow.points[1][1] for arrow in scene_items(diagram, Line) if len(arrow.points) == 4]
+    assert len(heights) == 4
+    assert len(set(heights)) == 2, "one line for x, one for z"
 
 
 def test_two_arrows_do_not_write_on_one_spot():

@@ -1,9 +1,10 @@
 """A projection cut into heads: colours follow the tokens, in any size."""
 
+import numpy as np
 import pytest
 import torch
 
-from chapter3_helpers.diagrams import split_diagram
+from chapter3_helpers.diagrams import out_proj_diagram, split_diagram
 from chapter3_helpers.fused_multihead import split_heads
 from tests.diagrams import check_drawing
 
@@ -43,3 +44,25 @@ def test_a_head_shows_what_it_was_given_and_the_heads_join_to_what_was_projected
 def test_what_does_not_fit_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         split_diagram(**cuts(5, 2) | change)
+
+
+@pytest.mark.parametrize(("H", "D", "d_out"), [(2, 16, 32), (1, 4, 4), (3, 2, 6), (2, 1, 2)])
+def test_every_head_owns_a_block_of_columns_and_their_sum_is_the_output(H, D, d_out):
+    generator = np.random.default_rng(0)
+    found, weight = generator.normal(size=(H, D)), generator.normal(size=(d_out, H * D))
+    output = weight @ found.ravel()
+    diagram = out_proj_diagram(found, weight, output)
+    check_drawing(diagram)
+    strips = [block.values[0] for block in diagram.blocks if block.at[1] == 0]
+    *columns, drawn = (block.values for block in diagram.blocks if block.at[1] == 1)
+    parts = [block @ strip for block, strip in zip(columns, strips, strict=True)]
+    np.testing.assert_allclose(np.sum(parts, axis=0), output)
+    assert (drawn[:, 0] == output).all()
+    assert len(strips) == len(columns) == H
+    assert "row sums + bias" in str(out_proj_diagram(found, weight, output, bias=output))
+
+
+@pytest.mark.parametrize("wrong", [np.ones((4, 5)), np.ones((3, 6)), np.ones(6)])
+def test_a_matrix_that_does_not_fit_is_refused(wrong):
+    with pytest.raises(ValueError, match="found, weight and output must have shapes"):
+        out_proj_diagram(np.ones((2, 3)), wrong, np.ones(4))

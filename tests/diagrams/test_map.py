@@ -1,10 +1,12 @@
 """The map grows from notebook to notebook, and is legible in each."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from chapter3_helpers.diagrams import attention_map
-from chapter3_helpers.diagrams.map import BUILT_IN, LAST, example_values, state_in
+from chapter3_helpers.diagrams.map import BUILT_IN, LAST, LETTERS, example_numbers, state_in
 from tests.diagrams import check_drawing
 
 
@@ -13,6 +15,20 @@ def test_the_map_is_legible_and_lights_something(notebook):
     diagram = attention_map(notebook)
     check_drawing(diagram)
     assert "Framed: " in diagram.description
+    large = {block.name for block in diagram.blocks if block.zoom > 1}
+    assert large == {block.name for block in diagram.blocks if block.state == "lit"}
+
+
+@pytest.mark.parametrize("notebook", range(LAST + 1))
+def test_grey_boxes_have_no_letters_and_all_others_are_explained(notebook):
+    diagram = attention_map(notebook)
+    assert not any(block.shape for block in diagram.blocks if block.state == "grey")
+    shapes = " ".join(block.shape for block in diagram.blocks)
+    letters = {letter for letter in LETTERS if letter in shapes}
+    assert [words[0] for words in diagram.note.split(", ") if "=" in words] == sorted(
+        letters, key=list(LETTERS).index
+    )
+    assert ("D" in letters) == (notebook >= BUILT_IN["queries"]), "03 projects to D"
 
 
 def test_every_step_is_lit_once_and_known_ever_after():
@@ -49,11 +65,24 @@ def test_a_way_from_what_is_known_is_not_grey():
     assert diagram.state_of(mixing, "dropout") == "grey"
 
 
-def test_its_numbers_are_attention():
-    values = example_values()
-    np.testing.assert_allclose(values["softmax"].sum(axis=1), 1)
-    assert (values["softmax"][values["hidden"]] == 0).all()
-    np.testing.assert_allclose(values["mix"], values["dropout"] @ values["values"])
+@pytest.mark.parametrize("known", [*product([False, True], repeat=4)])
+def test_its_numbers_are_attention_as_far_as_it_is_known(known):
+    numbers = example_numbers(*known)
+    projected, scaled, masked, dropped = known
+    width = 2 if projected else 3
+    if not projected:
+        assert numbers["queries"] is numbers["keys"] is numbers["values"] is numbers["x"]
+    assert numbers["mix"].shape == (3, width)
+    np.testing.assert_allclose(numbers["scores"], numbers["queries"] @ numbers["keys"].T)
+    divisor = 2**0.5 if scaled else 1
+    np.testing.assert_allclose(numbers["scale"] * divisor, numbers["scores"])
+    weights = numbers["softmax"]
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    assert (weights[numbers["hidden"]] == 0).all() == masked
+    later = np.log(weights[2, 1] / weights[2, 0])
+    assert later == pytest.approx(numbers["scale"][2, 1] - numbers["scale"][2, 0])
+    assert (numbers["dropout"] == weights).all() != dropped
+    np.testing.assert_allclose(numbers["mix"], numbers["dropout"] @ numbers["values"])
 
 
 @pytest.mark.parametrize(

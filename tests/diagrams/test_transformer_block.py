@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from chapter3_helpers.diagrams import language_model_diagram
+from chapter3_helpers.diagrams import lane_diagram, language_model_diagram
 from tests.diagrams import check_drawing
 
 
@@ -65,3 +65,55 @@ def test_what_does_not_fit(name, wrong):
         language_model_diagram(["a", "b", "c"], **good)
     with pytest.raises(ValueError, match="words"):
         language_model_diagram(["a"], np.ones((3, 5)), np.eye(3), np.ones((3, 5)), np.ones((3, 5)))
+
+
+PARTS = ("norm1", "attention", "norm2", "feed_forward")
+
+
+def lane(d, count, **changes):
+    generator = np.random.default_rng(0)
+    given = {
+        "word": "oven",
+        "token_id": 17,
+        "embedding": generator.normal(size=d),
+        "position": generator.normal(size=d),
+        "blocks": [dict(zip(PARTS, generator.normal(size=(4, d)), strict=True))] * count,
+        "norm": generator.normal(size=d),
+        "candidates": ["bread", "so"],
+        "logits": [0.5, -1.0],
+        "probabilities": [0.6, 0.1],
+    } | changes
+    return lane_diagram(**given), given
+
+
+@pytest.mark.parametrize(("d", "blocks"), [(1, 1), (8, 2), (64, 2), (5, 4)])
+def test_the_lane_of_one_word_is_legible_and_adds_up(d, blocks):
+    diagram, given = lane(d, blocks)
+    check_drawing(diagram)
+    x = given["embedding"] + given["position"]
+    for number, block in enumerate(given["blocks"], 1):
+        for layer, after in (("attention", "attention"), ("feed_forward", "block")):
+            x = x + block[layer]
+            name = f"x after {after} {number}"
+            np.testing.assert_allclose(diagram[name].values[0], x[:8])
+            into = {arrow.source for arrow in diagram.arrows if arrow.target == name}
+            assert len(into) == 2, "what is added, and what it is added to"
+            assert f"{layer} {number}" in into
+        assert set(diagram[f"block {number}"].blocks) >= {f"{part} {number}" for part in PARTS}
+    assert diagram["probabilities"].values.tolist() == [[0.6], [0.1]]
+    (norm,) = [arrow.source for arrow in diagram.arrows if arrow.target == "norm"]
+    assert norm == f"x after block {blocks}"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"norm": np.ones(4)}, r"norm must have shape \(d,\) = \(3,\), got \(4,\)"),
+        ({"embedding": np.ones((3, 1))}, r"embedding must have shape"),
+        ({"blocks": [{"norm1": np.ones(3)}]}, "block 1 must have attention, got norm1"),
+        ({"logits": [1.0]}, "logits must hold 2 labels, got 1"),
+    ],
+)
+def test_a_lane_that_does_not_fit_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        lane(3, 1, **change)

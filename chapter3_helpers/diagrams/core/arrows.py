@@ -18,7 +18,8 @@ class Arrow:
         weight: from 0 to 1, how thick a straight line is to be; its text is said, not drawn.
         state: as for a block (default: grey if an end is, else that of the target).
         via: the way round what stands between: ``above`` or ``below`` within a row, ``right``
-            within a column; a line with a weight goes through the gap on the ``right``.
+            within a column; a line with a weight goes through the gap on the ``right``. To a row
+            further down, ``below`` leads out at the bottom and in at the top.
         sign: whether the text alone is drawn, between two neighbours, as in ``weights @ values``.
     """
 

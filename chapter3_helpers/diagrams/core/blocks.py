@@ -77,6 +77,7 @@ class Block(Thing):
         rows, columns: labels at the left, and on top.
         numbers: whether the numbers stand in the cells.
         limit: the size that has the darkest colour (default: the largest one in the block).
+        zoom: how many times larger than others its cells are.
 
     Raises:
         TypeError, ValueError: it has neither values nor a shape, or something does not fit them.
@@ -94,6 +95,7 @@ class Block(Thing):
     columns: Sequence[str] | None = None
     numbers: bool = False
     limit: float | None = None
+    zoom: int = 1
     lettered: bool = field(init=False, default=False)  # its shape was given, in letters
 
     def __post_init__(self):

@@ -25,6 +25,7 @@ class Diagram:
         arrows: ``Arrow``.
         brackets: ``Bracket``.
         cell: how large a cell is at most, in pixels.
+        note: what stands below the title, such as what the letters of shapes mean.
 
     Raises:
         TypeError, ValueError: two blocks have one name or one place, an arrow or a bracket names
@@ -37,6 +38,7 @@ class Diagram:
     arrows: Sequence[Arrow] = ()
     brackets: Sequence[Bracket] = ()
     cell: int = 14
+    note: str = ""
     _ends: dict[str, Block | Plane | Bracket] = field(default_factory=dict, init=False)
     _routes: dict[Arrow, tuple[Route, ...]] = field(default_factory=dict, init=False)
 

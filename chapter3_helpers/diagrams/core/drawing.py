@@ -1,20 +1,18 @@
 """A diagram as the lines, texts and cells that it is drawn with."""
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
 from chapter3_helpers.diagrams.core.layout import (
-    LABEL,
     MARGIN,
-    TITLE_SIZE,
     TURN,
     Layout,
-    round_about,
     turning,
 )
 from chapter3_helpers.diagrams.core.painting import highlight, paint
 from chapter3_helpers.diagrams.core.routes import Route
-from chapter3_helpers.diagrams.core.scene import Box, Line, Point, Scene, Text
+from chapter3_helpers.diagrams.core.scene import Box, Line, Point, Scene, Text, text_width
 
 if TYPE_CHECKING:
     from chapter3_helpers.diagrams.core.diagram import Diagram
@@ -28,11 +26,13 @@ def draw(diagram: "Diagram") -> Scene:
     """Return everything that is drawn, from the bottom up."""
     layout = Layout(diagram)
     items: list = [
-        Text(MARGIN, MARGIN + 14 + 20 * line, text, TITLE_SIZE, "start", bold=True)
-        for line, text in enumerate(layout.title)
+        Text(MARGIN, MARGIN + 14 + 20 * line, text, size, "start", bold)
+        for line, (text, size, bold) in enumerate(layout.title)
     ]
+    ways = sorted(layout.routes, key=lambda way: ORDER.index(diagram.state_of(*way[:2])))
+    arrows = [item for way in ways for item in draw_arrow(layout, *way)]
     for bracket in sorted(diagram.brackets, key=lambda bracket: -len(bracket.blocks)):
-        items += draw_bracket(layout, bracket)
+        items += draw_bracket(layout, bracket, arrows)
     spots = {thing: layout.extent(thing.name) for thing in diagram.blocks}
     for thing, spot in spots.items():
         if thing.state == "lit":
@@ -40,22 +40,31 @@ def draw(diagram: "Diagram") -> Scene:
     for arrow in diagram.arrows:
         if arrow.weight is not None:
             items += [draw_beam(layout, arrow, source) for source in arrow.sources]
-    ways = sorted(layout.routes, key=lambda way: ORDER.index(diagram.state_of(*way[:2])))
-    for arrow, source, route in ways:
-        items += draw_arrow(layout, arrow, source, route)
+    items += arrows
     items += [
         paint(thing, layout.sizes[thing.name], spot.x, spot.y) for thing, spot in spots.items()
     ]
     return Scene(layout.width, layout.height, items)
 
 
-def draw_bracket(layout: Layout, bracket: Bracket) -> list:
+def draw_bracket(layout: Layout, bracket: Bracket, arrows: list) -> list:
+    """Draw a frame, and its text at the left, in the middle or at the right: between arrows."""
     left, right, top, bottom = layout.frame(bracket)
+    wide = text_width(bracket.text, bold=True)
+    starts = [left + 8, (left + right - wide) / 2, right - 8 - wide]
+    crossed = [
+        x
+        for line in arrows
+        if isinstance(line, Line)
+        for (x, y), (_, end) in pairwise(line.points)
+        if min(y, end) < top + 16 and top + 6 < max(y, end)
+    ]
+    free = [start for start in starts if not any(start < x < start + wide for x in crossed)]
     edge, dashed = LINES[bracket.state], bracket.state == "grey"
     line = 2.5 if bracket.state == "lit" else 1.2
     return [
         Box(left, top, right - left, bottom - top, "ground", edge, line, 8, dashed),
-        Text(left + 8, top + 16, bracket.text, 12, "start", True, INKS[bracket.state]),
+        Text((free or starts)[0], top + 16, bracket.text, 12, "start", True, INKS[bracket.state]),
     ]
 
 
@@ -89,7 +98,7 @@ def draw_arrow(layout: Layout, arrow: Arrow, source: str, route: Route) -> list:
 
 def word_spot(layout: Layout, arrow: Arrow, route: Route, points: list) -> tuple:
     """Return where the words on an arrow stand: beside its last stretch, next to the target."""
-    if round_about(route):
+    if route.round_about:
         return (points[1][0] + points[2][0]) / 2, points[1][1] - 5, "middle"
     if route.upright:
         gap = route.row_gap
@@ -115,9 +124,10 @@ def way_points(layout: Layout, arrow: Arrow, source: str, route: Route) -> list[
     from_left = end.x > start.x
     into = (end.left - 4 if from_left else end.right + 4, end.y)
     into_top, into_bottom = (end.x, end.top + 3), (end.x, end.bottom + 4)
-    if round_about(route):
-        y = channel_y(layout, arrow, source, route)
-        first, last = (high, into_top) if route.turn == "above" else (low, into_bottom)
+    if route.round_about:
+        y = layout.channel_y(arrow, source, route)
+        first = high if route.turn == "above" else low
+        last = into_bottom if route.turn == "below" else into_top
         return [first, (first[0], y), (last[0], y), last]
     if route.turn_gap:  # early, late or side
         x = turn_x(layout, arrow, source, route)
@@ -136,13 +146,3 @@ def turn_x(layout: Layout, arrow: Arrow, source: str, route: Route) -> float:
     start, end = layout.gaps[gap]
     slot = layout.turns[gap, side].index(turning(arrow, source))
     return start + 5 + TURN * slot if side == "left" else end - 8 - TURN * slot
-
-
-def channel_y(layout: Layout, arrow: Arrow, source: str, route: Route) -> float:
-    """Return the height at which an arrow goes round what stands between."""
-    others = layout.channels[route.row_gap, route.turn]
-    slot = TURN * others.index((arrow, source))
-    top, _, bottom = layout.row_edges[route.source[1]]
-    if route.turn == "above":
-        return top - 6 - slot
-    return bottom + 8 + LABEL * any(other.text for other, _ in others) + slot

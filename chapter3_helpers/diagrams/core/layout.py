@@ -13,7 +13,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
-from chapter3_helpers.diagrams.core.painting import NAME_SIZE, measure
+from chapter3_helpers.diagrams.core.painting import NAME_SIZE, TEXT_SIZE, measure
 from chapter3_helpers.diagrams.core.routes import Route
 from chapter3_helpers.diagrams.core.scene import text_width
 
@@ -61,9 +61,17 @@ class Layout:
         self._extents: dict[str, Extent] = {}
         self._find_room()
         self._fit()
-        self.title = wrap(diagram.title, int(max(self.width, 300) / 8))
-        wide = (text_width(line, TITLE_SIZE, True) + 2 * MARGIN for line in self.title)
+        self.title = self._heading()
+        wide = (text_width(*words) + 2 * MARGIN for words in self.title)
         self.width = max([self.width, *wide])
+
+    def _heading(self) -> list[tuple[str, float, bool]]:
+        """Return the lines of the title and of the note: text, size, bold."""
+        wide = max(self.width, 300)
+        return [
+            *((line, TITLE_SIZE, True) for line in wrap(self.diagram.title, int(wide / 8))),
+            *((line, TEXT_SIZE, False) for line in wrap(self.diagram.note, int(wide / 6.7))),
+        ]
 
     def _find_room(self) -> None:
         """Find what has to pass between the columns; it does not depend on the size of cells."""
@@ -80,7 +88,7 @@ class Layout:
                 if who not in self.turns[route.turn_gap]:
                     self.turns[route.turn_gap].append(who)
                 room[route.turn_gap[0]] = max(room[route.turn_gap[0]], 8)
-            if arrow.text and source == arrow.sources[0] and not round_about(route):
+            if arrow.text and source == arrow.sources[0] and not route.round_about:
                 wide = text_width(arrow.text, bold=self.diagram.state_of(arrow) == "lit")
                 if route.upright:
                     self.beside.append((route, wide + 8))
@@ -183,20 +191,30 @@ class Layout:
         return edges
 
     @cached_property
-    def channels(self) -> dict[tuple[int, str], list]:
-        """(gap below a row, way round) -> the arrows that go there, round what is in between."""
-        channels = defaultdict(list)
+    def channels(self) -> dict[tuple[int, str], dict]:
+        """(gap below a row, way round) -> who has a line there -> whether words stand on it."""
+        channels = defaultdict(dict)
         for arrow, source, route in self.routes:
-            if round_about(route):
-                channels[route.row_gap, route.turn].append((arrow, source))
+            if route.round_about:
+                lines, line = channels[route.row_gap, route.turn], line_of(arrow, source, route)
+                lines[line] = lines.get(line, False) or bool(arrow.text)
         return channels
 
-    def _channel_room(self, gap: int) -> float:
-        return sum(
-            14.0 + TURN * (len(arrows) - 1) + LABEL * any(arrow.text for arrow, _ in arrows)
-            for (row_gap, _), arrows in self.channels.items()
-            if row_gap == gap
-        )
+    def _channel_room(self, gap: int, turns: tuple = ("above", "below", "between")) -> float:
+        lines = (self.channels[gap, turn] for turn in turns if (gap, turn) in self.channels)
+        return sum(14.0 + TURN * (len(line) - 1) + LABEL * any(line.values()) for line in lines)
+
+    def channel_y(self, arrow: Arrow, source: str, route: Route) -> float:
+        """Return the height at which an arrow goes along a gap between rows."""
+        lines = self.channels[route.row_gap, route.turn]
+        slot = TURN * list(lines).index(line_of(arrow, source, route))
+        row = route.source[1]
+        top, _, bottom = self.row_edges[row]
+        if route.turn == "above":
+            return top - 6 - slot
+        if route.turn == "between":
+            bottom += self._bracket_room(BOTTOM)[row] + self._channel_room(row, ("below",))
+        return bottom + 8 + LABEL * any(lines.values()) + slot
 
     def extent(self, name: str) -> Extent:
         """Return where a block, or a bracket, stands."""
@@ -244,10 +262,11 @@ class Layout:
         return room
 
 
+def line_of(arrow: Arrow, source: str, route: Route) -> tuple:
+    """Return who goes along one line between rows: an arrow, or all those that share a turn."""
+    return turning(arrow, source) if route.turn == "between" else (arrow, source)
+
+
 def turning(arrow: Arrow, source: str) -> tuple:
     """Return with whom an arrow shares its turn: others from its source, or all to one target."""
     return ("from", source) if len(arrow.sources) == 1 else ("to", arrow.target)
-
-
-def round_about(route: Route) -> bool:
-    return route.turn in ("above", "below")

@@ -62,7 +62,7 @@ def _structure(diagram: "Diagram") -> tuple | None:
 
     It holds texts and numbers alone: what is kept keeps no tensor alive.
     """
-    parts: list = [diagram.title, diagram.cell]
+    parts: list = [diagram.title, diagram.note, diagram.cell]
     for thing in diagram.blocks:
         if isinstance(thing, Plane) or thing.numbers:
             return None
@@ -71,7 +71,7 @@ def _structure(diagram: "Diagram") -> tuple | None:
         if tokens:
             values = tuple(values[:, 0])
         parts += [thing.name, thing.at, thing.state, thing.shape, thing.caption, thing.kind]
-        parts += [values, thing.picked, thing.picked_column, thing.rows, thing.columns]
+        parts += [values, thing.picked, thing.picked_column, thing.rows, thing.columns, thing.zoom]
     for end in (*diagram.arrows, *diagram.brackets):
         parts += vars(end).values()
     return tuple(tuple(part) if isinstance(part, list) else part for part in parts)

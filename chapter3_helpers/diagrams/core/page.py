@@ -53,7 +53,7 @@ def _paint(ax: Axes, item, order: int) -> None:
         for part in item.items:
             _paint(ax, part, order)
     elif isinstance(item, Text):
-        text = printable(item.text, None if item.bold else 60)
+        text = printable(item.text, None if item.bold else 100)
         ax.text(
             item.x,
             item.y,

@@ -41,6 +41,7 @@ def measure(thing: Block | Plane, cell: int) -> Size:
     elif thing.values is None:
         width, height = EMPTY_BOX
     else:
+        wide = high = cell * thing.zoom
         texts = texts_of(thing)
         if texts:
             wide = max(wide, 8 + max(text_width(text) for row in texts for text in row))

@@ -14,7 +14,8 @@ class Route:
     ``late`` (in the gap beside the target), ``over`` (along the source's row, then into the target
     from above or below), ``down`` (along the source's column, then into the target from the side),
     ``side`` (out at the right and in again at the right, within a column), ``above`` and ``below``
-    (round what stands in between, within a row).
+    (round what stands in between, within a row), ``between`` (out at the bottom, through the gap
+    below the source's row, and into the target from above).
     """
 
     source: At
@@ -37,6 +38,11 @@ class Route:
         return self.turn == "over" or (self.turn == "straight" and same_column)
 
     @property
+    def round_about(self) -> bool:
+        """Whether it goes along a gap between rows."""
+        return self.turn in ("above", "below", "between")
+
+    @property
     def word_gap(self) -> int:
         """The gap between columns in which its words stand, beside the target."""
         column = self.target[0]
@@ -45,7 +51,7 @@ class Route:
     @property
     def word_spot(self) -> tuple:
         """What no two arrows may share if both carry words."""
-        if self.upright or self.turn in ("above", "below"):
+        if self.upright or self.round_about:
             return self.turn, self.target[0], self.row_gap
         return "gap", self.word_gap, self.source[1] if self.turn == "late" else self.target[1]
 
@@ -62,7 +68,7 @@ class Route:
     @property
     def row_gap(self) -> int:
         """The gap below row ``r`` through which it comes to the target."""
-        if self.turn in ("above", "below"):
+        if self.round_about:
             return self.source[1] - (self.turn == "above")
         return self.target[1] - 1 if self.falls else self.target[1]
 
@@ -88,7 +94,7 @@ def find_route(
     Args:
         source, target: where it starts and ends.
         taken: where blocks stand.
-        via: the way to take round what stands between.
+        via: the way to take, as for ``Arrow``.
         words: spots at which its own words could not stand, since others do.
 
     >>> find_route((0, 0), (2, 1), taken=[(1, 1)]).turn
@@ -97,7 +103,9 @@ def find_route(
     taken = set(taken) - {source, target}
     (c0, r0), (c1, r1) = source, target
     rows, columns = between(r0, r1), between(c0, c1)
-    if via is not None:
+    if via == "below" and r0 < r1:
+        ways = {"straight" if c0 == c1 else "between": [(c1, row) for row in rows]}
+    elif via is not None:
         around = "side" if via == "right" and c0 == c1 else via
         ways = {around: []} if around == "side" or (around != "right" and r0 == r1) else {}
     elif c0 == c1:

@@ -19,6 +19,7 @@ STATES = {"lit": "Framed", "known": "Known", "grey": "Still to come"}
 def describe(diagram: "Diagram", numbers: bool = True) -> str:
     """Return the title, what is lit, the arrows with what happens on them, and the numbers."""
     lines = [f"Diagram: {diagram.title.rstrip('.')}."]
+    lines += [diagram.note] if diagram.note else []
     things = diagram.blocks
     states = [
         *((thing.name, thing.state) for thing in things),
