@@ -1,0 +1,161 @@
+"""The classes and functions that stand in a notebook to be edited are those of the package."""
+
+import importlib
+import re
+
+import pytest
+import torch
+from torch import nn
+
+from chapter3_helpers.causal_attention import CausalAttention
+from chapter3_helpers.copy_weights import copy_weights
+from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
+from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+from chapter3_helpers.softmax import softmax_naive
+from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
+from tests.notebook_files import NOTEBOOKS, code_cells, read
+from tests.taught_code import defined_names, first_difference, wrong_marks
+
+# notebook, module, and the names that each teaches in a cell of its own
+TAUGHT = {
+    "00_why_attention": ("recurrent", ["EncoderDecoder", "BahdanauDecoder"]),
+    "01_dot_products": ("dot_products", ["attention_scores"]),
+    "02_softmax": ("dot_products", ["simple_self_attention"]),
+    "03_trainable_qkv": ("trainable_qkv", ["SelfAttention_v1", "SelfAttention_v2"]),
+    "04_masking": ("masking", ["mask_scores"]),
+    "05_dropout": ("causal_attention", ["CausalAttention"]),
+    "06_multihead_wrapper": ("multihead_wrapper", ["MultiHeadAttentionWrapper"]),
+    "07_fused_multihead": (
+        "fused_multihead",
+        ["split_heads", "join_heads", "MultiHeadAttention", "FusedMultiHeadAttention"],
+    ),
+    "08_positions": ("positions", ["LearnedPositions", "apply_rotary"]),
+    "09_transformer_block": ("transformer_block", ["FeedForward", "TransformerBlock", "GPT"]),
+    "10_handmade_transformer": ("handmade_transformer", ["handmade_model", "forward"]),
+    "11_grouped_query_kv_cache": ("grouped_query", ["GroupedQueryAttention"]),
+}
+BELOW = {  # the rung that lines marked as new are compared with
+    "softmax": softmax_naive,
+    "SelfAttention_v2": SelfAttention_v1,
+    "CausalAttention": SelfAttention_v2,
+    "MultiHeadAttentionWrapper": CausalAttention,
+    "MultiHeadAttention": CausalAttention,
+    "FusedMultiHeadAttention": MultiHeadAttention,
+}
+ROWS = [(notebook, name) for notebook, (_, names) in TAUGHT.items() for name in names]
+
+
+def cell_of(notebook: str, name: str) -> str:
+    """Return the source of the cell that defines a name, alone in its cell."""
+    sources = [cell.source for cell in code_cells(read(NOTEBOOKS / f"{notebook}.ipynb"))]
+    (source,) = [s for s in sources if re.search(rf"(?m)^(class|def) {name}\b", s)]
+    assert defined_names(source) == [name]
+    return source
+
+
+def package_of(notebook: str, name: str):
+    return getattr(importlib.import_module(f"chapter3_helpers.{TAUGHT[notebook][0]}"), name)
+
+
+@pytest.mark.parametrize(("notebook", "name"), ROWS)
+def test_a_cell_holds_what_the_package_holds(notebook, name):
+    cell = cell_of(notebook, name)
+    assert first_difference(cell, package_of(notebook, name)) is None
+    if name in BELOW:
+        assert wrong_marks(cell, BELOW[name]) == []
+
+
+@pytest.mark.parametrize(("notebook", "name"), ROWS)
+def test_later_cells_use_what_the_cell_defines(notebook, name):
+    sources = [cell.source for cell in code_cells(read(NOTEBOOKS / f"{notebook}.ipynb"))]
+    place = sources.index(cell_of(notebook, name))
+    later = "\n".join(sources[place + 1 :])
+    assert re.search(rf"\b{name}\b", later)
+    assert not re.search(rf"import[^\n]*\b{name}\b(?! as)", later), "imported over the cell's own"
+
+
+CELL = """
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):  # new
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)  # new
+
+    def forward(self, x):
+        weights = self.attention_weights(x)  # (..., T, T)
+        weights = self.dropout(weights)  # new: in training only
+        return weights @ self.W_value(x)
+
+    def attention_weights(self, x):
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        scores = queries @ keys.transpose(-2, -1)
+        scores = mask_scores(scores)  # new
+        return softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+"""
+DIFFERENCES = {
+    "another divisor": ("keys.shape[-1] ** 0.5", "keys.shape[0] ** 0.5", "keys.shape[0] ** 0.5"),
+    "a line lost": ("        scores = mask_scores(scores)  # new\n", "", "mask_scores(scores)"),
+    "a default changed": ("qkv_bias=False", "qkv_bias=True", "qkv_bias=True"),
+    "a line too many": (
+        "        return weights @",
+        "        self.kept = weights\n        return weights @",
+        "self.kept = weights",
+    ),
+}
+
+
+def test_the_cell_of_these_tests_is_right():
+    assert first_difference(CELL, CausalAttention) is None
+    assert wrong_marks(CELL, SelfAttention_v2) == []
+
+
+@pytest.mark.parametrize(("old", "new", "named"), DIFFERENCES.values(), ids=DIFFERENCES)
+def test_the_first_difference_is_named(old, new, named):
+    assert old in CELL
+    assert named in first_difference(CELL.replace(old, new, 1), CausalAttention)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("(scores)  # new", "(scores)", "not marked: scores = mask_scores(scores)"),
+        ("  # (..., T, T)", "  # new", "marked: weights = self.attention_weights(x)"),
+    ],
+)
+def test_a_wrong_mark_is_named(old, new, named):
+    assert wrong_marks(CELL.replace(old, new, 1), SelfAttention_v2) == [named]
+
+
+SIZES = {"d_in": 7, "d_out": 6, "context_length": 11, "dropout": 0.0, "num_heads": 3}
+
+
+@pytest.mark.parametrize(
+    ("notebook", "name"), [row for row in ROWS if "Attention" in row[1] and row[0] < "08"]
+)
+def test_weights_go_both_ways_between_the_cells_class_and_the_packages(notebook, name):
+    """The cell's class has only the attributes that its own lines set."""
+    package = package_of(notebook, name)
+    scope = dict(vars(importlib.import_module(package.__module__)))
+    exec(cell_of(notebook, name), scope)
+    written: type[nn.Module] = scope[name]
+    arguments = [word for word in package.__init__.__annotations__ if word in SIZES]
+    sizes = {word: SIZES[word] for word in arguments}
+    x = torch.randn(2, 5, 7, generator=torch.Generator().manual_seed(1))
+    for kinds in ((written, package), (package, written)):
+        torch.manual_seed(5)
+        source, target = (kind(**sizes) for kind in kinds)
+        assert not torch.equal(source(x), target(x))
+        copy_weights(source, target)
+        for batch in (x, x[0]):
+            torch.testing.assert_close(source(batch), target(batch))
+            left, right = (module.attention_weights(batch) for module in (source, target))
+            torch.testing.assert_close(left, right)
+
+
+def test_every_class_of_the_chapter_is_among_them():
+    classes = {SelfAttention_v1, SelfAttention_v2, CausalAttention, MultiHeadAttentionWrapper}
+    classes |= {MultiHeadAttention, FusedMultiHeadAttention}
+    assert {kind.__name__ for kind in classes} <= {name for _, name in ROWS}
