@@ -70,9 +70,8 @@ def path_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 @every_notebook
 def test_a_path_is_short_and_asks_for_few_guesses(path):
     cells = path_cells(read(path))
-    assert sum(cell.cell_type == "code" for cell in cells) <= 18
     assert sum("**Predict" in cell.source for cell in cells) <= 4
     words = [
         len(c.source.partition("<details>")[0].split()) for c in cells if c.cell_type == "markdown"
     ]
-    assert sum(words) <= 1200
+    assert sum(words) <= 1500
