@@ -8,7 +8,6 @@ Nothing here is trained. Every token is a row of eight columns::
 Taught in ``10_handmade_transformer``. Source: the essay on a transformer made by hand.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Self
@@ -16,6 +15,7 @@ from typing import Self
 import numpy as np
 
 from chapter3_helpers._checks.arrays import check_past, check_text, check_token_ids, check_weights
+from chapter3_helpers._checks.edge import checked_by
 from chapter3_helpers._checks.numbers import check_choice, check_instance, check_number, check_size
 
 ALPHABET = "ab"  # the id of a token is its place here
@@ -119,6 +119,16 @@ def untokenize(ids: Sequence[int]) -> str:
     return "".join(ALPHABET[token] for token in check_token_ids(ids, ALPHABET))
 
 
+def _check_run(
+    ids: Sequence[int], model: HandmadeTransformer = MODEL, past: Arrays | None = None
+) -> None:
+    longest, d = check_instance("model", model, HandmadeTransformer).position_embedding.shape
+    check_past(past, d, longest)
+    most = longest - (0 if past is None else len(past["keys"]))
+    check_token_ids(ids, alphabet=ALPHABET, most=most)
+
+
+@checked_by(_check_run)
 def forward(
     ids: Sequence[int], model: HandmadeTransformer = MODEL, past: Arrays | None = None
 ) -> Arrays:
@@ -139,19 +149,18 @@ def forward(
     >>> forward(tokenize("aabaa"))["logits"][-1].tolist()  # for a, for b
     [1.0, 1024.0]
     """
-    length, d = check_instance("model", model, HandmadeTransformer).position_embedding.shape
-    check_past(past, d, length)
     start = 0 if past is None else len(past["keys"])  # t
-    ids = check_token_ids(ids, alphabet=ALPHABET, most=length - start)
     n, T = len(ids), start + len(ids)
-    embedding = model.token_embedding[ids] + model.position_embedding[start:T]  # (n, d)
+    rows = model.token_embedding[np.array(ids, dtype=int)]  # (n, d)
+    embedding = rows + model.position_embedding[start:T]  # (n, d)
     queries = embedding @ model.W_query  # (n, d)
     keys, values = embedding @ model.W_key, embedding @ model.W_value  # (n, d)
     if past is not None:
         keys = np.concatenate([past["keys"], keys])  # (T, d)
         values = np.concatenate([past["values"], values])  # (T, d)
-    scores = queries @ keys.T / np.sqrt(d)  # (n, T)
-    weights = softmax(scores + np.triu(np.full((n, T), HIDDEN), k=start + 1))
+    scores = queries @ keys.T / np.sqrt(queries.shape[-1])  # (n, T)
+    mask = np.triu(np.full((n, T), HIDDEN), k=start + 1)  # (n, T)
+    weights = softmax(scores + mask)  # (n, T)
     context = weights @ values  # (n, T) @ (T, d) -> (n, d)
     update = context @ model.c_proj + model.c_proj_bias  # (n, d)
     output = embedding + update  # the residual connection
@@ -219,63 +228,26 @@ def accuracy(text: str, model: HandmadeTransformer = MODEL) -> tuple[int, int]:
     return sum(predict_next(text[:i], model) == text[i] for i in places), len(places)
 
 
-def watch_operations(arrays: Arrays) -> tuple[Arrays, Counter[str]]:
-    """Return views of arrays, and a count of all that is computed from them, by kind of operation.
-
-    A matrix product (n, k) @ (k, m) counts 2 n k m: as many multiplications as additions. Folding
-    k numbers into one, by sum or maximum, counts k - 1; anything else one for each result. What
-    NumPy hands to compiled libraries (``np.linalg``, ``np.fft``) is not seen.
-
-    >>> watched, counts = watch_operations({"x": np.ones((2, 3))})
-    >>> y = (watched["x"] @ np.ones((3, 5))).sum()
-    >>> dict(counts)
-    {'matmul': 60, 'add': 9}
-    """
-    counts: Counter[str] = Counter()
-
-    class Watched(np.ndarray):
-        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-            inputs = tuple(np.asarray(value) for value in inputs)
-            if "out" in kwargs:
-                kwargs["out"] = tuple(np.asarray(value) for value in kwargs["out"])
-            result = np.asarray(getattr(ufunc, method)(*inputs, **kwargs))
-            if ufunc.signature:  # matmul and its kin
-                counts[ufunc.__name__] += 2 * inputs[0].shape[-1] * result.size
-            elif method == "reduce":
-                counts[ufunc.__name__] += inputs[0].size - result.size
-            else:
-                counts[ufunc.__name__] += result.size
-            return result.view(Watched)
-
-        def __array_function__(self, function, types, args, kwargs):
-            if function in (np.dot, np.einsum):  # they bypass the ufuncs
-                plain = [a if isinstance(a, str) else np.asarray(a) for a in args]
-                ones = [a if isinstance(a, str) else np.ones_like(a) for a in plain]
-                result = np.asarray(function(*plain, **kwargs))
-                products = int(np.sum(function(*ones)))
-                factors = sum(not isinstance(a, str) for a in plain)
-                counts[function.__name__] += products * (factors - 1 + (products > result.size))
-            else:
-                result = super().__array_function__(function, types, args, kwargs)
-            return result.view(Watched) if isinstance(result, np.ndarray) else result
-
-        def dot(self, other):
-            return np.dot(self, other)
-
-    return {name: np.asarray(array).view(Watched) for name, array in arrays.items()}, counts
-
-
+@checked_by(_check_run)
 def count_operations(
     ids: Sequence[int], model: HandmadeTransformer = MODEL, past: Arrays | None = None
 ) -> dict[str, int]:
-    """Count the floating-point operations of ``forward``, by kind, while it runs.
+    """Count the floating-point operations of ``forward``, by kind.
+
+    A matrix product (n, k) @ (k, m) counts 2 n k m: as many multiplications as additions. Folding
+    k numbers into one, by sum or maximum, counts k - 1; anything else one for each result.
 
     >>> count_operations([0])["exp"]  # one token: a softmax over one score
     1
     """
-    check_instance("model", model, HandmadeTransformer)
-    watched, counts = watch_operations(model.weights())
-    model = replace(model, **watched)
-    counts.clear()  # the checks of the new model are not part of the count
-    forward(ids, model, past)
-    return dict(counts)
+    n, d, vocabulary = len(ids), model.position_embedding.shape[1], len(ALPHABET)
+    T = n if past is None else len(past["keys"]) + n
+    products = [(n, d, 3 * d), (n, d, T), (n, T, d), (n, d, d), (n, d, vocabulary)]
+    return {
+        "matmul": sum(2 * rows * inner * columns for rows, inner, columns in products),
+        "add": n * d + n * T + n * (T - 1) + n * d + n * d,  # position, mask, sum, bias, residual
+        "divide": n * T + n * T,  # by the root, and by the sum
+        "maximum": n * (T - 1),
+        "subtract": n * T,
+        "exp": n * T,
+    }
