@@ -1,32 +1,47 @@
 """Why attention? One hidden state against a look back at every state.
 
-Both models learn the toy language of ``training.toy_language`` in seconds.
+A word stands for a sentence, and its letters for the words of that sentence; in tensors a letter is
+a number from 0 to 25. ``training.translators`` teaches both models to write such words backwards.
 
 Source: sections 3.1 and 3.2. Taught in ``00_why_attention``.
 """
 
-from collections.abc import Iterable, Mapping
+import string
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from chapter3_helpers._checks.modules import checked
-from chapter3_helpers._checks.numbers import check_flag, check_size, check_sizes
-from chapter3_helpers._checks.tensors import check_tensor
-from chapter3_helpers.training.loop import device_of, minimise
-from chapter3_helpers.training.toy_language import (
-    ALPHABET,
-    check_letters,
-    random_words,
-    tokenize,
-    translation,
-)
+from chapter3_helpers._checks.numbers import check_size
+from chapter3_helpers._checks.tensors import check_ids, check_tensor
 
-TRAINED_LENGTHS = (4, 10)  # the shortest and the longest word of the training
-BATCH_SIZE = 32
-LEARNING_RATE = 0.007  # at its peak: it rises over the first tenth, then falls to zero
+ALPHABET = string.ascii_lowercase
+
+
+def tokenize(word: str) -> torch.Tensor:
+    """Turn a word into a batch of one, (1, T): the number of every letter, capital or not.
+
+    Raises:
+        TypeError: ``word`` is not a string.
+        ValueError: ``word`` is empty, or holds anything but the letters a to z.
+
+    >>> tokenize("cab")
+    tensor([[2, 0, 1]])
+    """
+    if not isinstance(word, str):
+        raise TypeError(f"word must be a string, got {type(word).__name__}")
+    strangers = sorted(set(word.lower()) - set(ALPHABET))
+    if strangers or not word:
+        what = f"{', '.join(map(repr, strangers))} in {word!r}" if word else "an empty string"
+        raise ValueError(f"word must consist of the letters a to z, got {what}")
+    return torch.tensor([[ALPHABET.index(letter) for letter in word.lower()]])
+
+
+def check_letters(letters: torch.Tensor) -> None:
+    """Refuse anything but numbers of letters, (B, T)."""
+    check_ids("letters", letters, len(ALPHABET), dims=(2,), form="(B, T)")
 
 
 def _width(name: str, given: Mapping[str, Any], module: nn.Module) -> int:
@@ -153,91 +168,3 @@ class BahdanauDecoder(EncoderDecoder):
             decoded.append(query)
             alignment.append(weights)
         return torch.stack(decoded, dim=1), torch.stack(alignment, dim=1)
-
-
-@torch.no_grad()
-def translate(model: nn.Module, word: str) -> str:
-    """Let a model translate a word: at every step it writes the letter with the largest logit.
-
-    Raises:
-        TypeError, ValueError: ``model`` is not an ``nn.Module``; ``word`` as in ``tokenize``.
-
-    >>> _ = torch.manual_seed(0)
-    >>> len(translate(EncoderDecoder(), "untrained"))  # as many letters as it reads
-    9
-    """
-    chosen = model(tokenize(word).to(device_of(model))).argmax(dim=-1)[0]
-    return "".join(ALPHABET[letter] for letter in chosen.tolist()).upper()
-
-
-def train(
-    model: nn.Module,
-    batches: int = 1000,
-    lengths: tuple[int, int] = TRAINED_LENGTHS,
-    seed: int = 0,
-    progress: bool = True,
-) -> list[float]:
-    """Train a model in place on random words; the words of one batch are equally long.
-
-    Args:
-        model: maps letters (B, T) to logits (B, T, 26).
-        batches: how many steps, of 32 words each.
-        lengths: the shortest and the longest word.
-        seed: of the words; the model's own weights were drawn before.
-        progress: whether a bar with the loss is shown.
-
-    Returns:
-        The loss of every batch.
-
-    Raises:
-        TypeError, ValueError: ``model`` is not an ``nn.Module``, a size is not an integer of at
-            least 1, the longest word is shorter than the shortest, ``seed`` is below 0, or
-            ``progress`` is not a bool.
-
-    >>> _ = torch.manual_seed(0)
-    >>> losses = train(EncoderDecoder(), batches=20, lengths=(2, 2), progress=False)
-    >>> losses[-1] < losses[0]
-    True
-    """
-    device = device_of(model)
-    if not (isinstance(lengths, tuple) and len(lengths) == 2):
-        raise TypeError(f"lengths must be a tuple (shortest, longest), got {lengths!r}")
-    shortest, longest = lengths
-    batches, shortest = check_sizes(batches=batches, shortest=shortest)
-    longest = check_size("longest", longest, minimum=shortest)
-    seed = check_size("seed", seed, minimum=0)
-    check_flag("progress", progress)
-    generator = torch.Generator().manual_seed(seed)
-
-    def draw_loss() -> torch.Tensor:
-        length = int(torch.randint(shortest, longest + 1, (), generator=generator))
-        letters = random_words(BATCH_SIZE, length, generator).to(device)
-        logits = model(letters)  # (B, T, 26)
-        return functional.cross_entropy(logits.flatten(0, 1), translation(letters).flatten())
-
-    title = type(model).__name__ if progress else ""
-    return minimise(model, draw_loss, batches, LEARNING_RATE, max_norm=1.0, title=title)
-
-
-@torch.no_grad()
-def accuracy_by_length(
-    model: nn.Module, lengths: Iterable[int], words: int = 200, seed: int = 1
-) -> torch.Tensor:
-    """Return the share of letters that a model gets right, one number per word length.
-
-    Every length is tried on ``words`` new random words, the same for every model.
-
-    Raises:
-        TypeError, ValueError: ``model`` is not an ``nn.Module``, or a length or ``words`` is not
-            an integer of at least 1.
-
-    >>> accuracy_by_length(EncoderDecoder(), lengths=range(4, 11)).shape
-    torch.Size([7])
-    """
-    device = device_of(model)
-    shares = []
-    for length in lengths:
-        letters = random_words(words, length, seed).to(device)
-        right = model(letters).argmax(dim=-1) == translation(letters)
-        shares.append(right.float().mean().item())
-    return torch.tensor(shares)

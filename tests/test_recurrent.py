@@ -6,15 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers.recurrent import (
-    TRAINED_LENGTHS,
-    BahdanauDecoder,
-    EncoderDecoder,
-    accuracy_by_length,
-    train,
-    translate,
-)
-from chapter3_helpers.training.toy_language import random_words
+from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder, tokenize
+from chapter3_helpers.training.translators import random_words, translation
 
 BOTH = [EncoderDecoder, BahdanauDecoder]
 WORDS = random_words(count=3, length=7, seed=5)  # (B, T)
@@ -23,19 +16,6 @@ WORDS = random_words(count=3, length=7, seed=5)  # (B, T)
 def build(model_class, d=10, seed=0):
     torch.manual_seed(seed)
     return model_class(d)
-
-
-@pytest.fixture(scope="module")
-def trained():
-    """Both models after a short training on short words."""
-    models = []
-    for model_class in BOTH:
-        models.append(build(model_class, d=64))
-        train(models[-1], batches=300, lengths=(4, 5), progress=False)
-    return models
-
-
-# The models
 
 
 @pytest.mark.parametrize("model_class", BOTH)
@@ -177,106 +157,33 @@ def test_other_precisions_state_dict_and_compile(model_class):
         assert torch.allclose(compiled(WORDS), logits, atol=1e-6)
 
 
-# Training
-
-
-def test_training_is_the_same_for_the_same_seeds():
-    runs = []
-    for seed in (0, 0, 1):
-        model = build(BahdanauDecoder)
-        losses = train(model, batches=6, seed=seed, progress=False)
-        runs.append((losses, model.state_dict()))
-    assert runs[0][0] == runs[1][0] != runs[2][0]
-    assert all(runs[0][1][name].equal(runs[1][1][name]) for name in runs[0][1])
-
-
-def test_training_draws_words_of_the_lengths_asked_for():
-    class Listener(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.inner, self.seen = build(EncoderDecoder, d=2), []
-
-        def forward(self, letters):
-            self.seen.append(tuple(letters.shape))
-            return self.inner(letters)
-
-    listener = Listener()
-    assert len(train(listener, batches=40, lengths=(3, 5), progress=False)) == 40
-    assert {length for _, length in listener.seen} == {3, 4, 5}
-    assert {count for count, _ in listener.seen} == {32}
-
-
-def test_gradients_are_clipped():
-    class Steep(EncoderDecoder):
-        def forward(self, letters):
-            return 1000 * super().forward(letters)
-
-    model = build(Steep)
-    train(model, batches=2, progress=False)
-    left = nn.utils.get_total_norm([p.grad for p in model.parameters()])  # after the last step
-    assert left.item() == pytest.approx(1, abs=1e-4)
-
-
-def test_the_bar_bears_the_models_name(capsys):
-    train(build(EncoderDecoder, d=2), batches=2, lengths=(1, 1))
-    assert capsys.readouterr().out.split("\r")[-1].startswith("EncoderDecoder: 100%")
-    train(build(EncoderDecoder, d=2), batches=2, lengths=(1, 1), progress=False)
-    assert capsys.readouterr().out == ""
+@pytest.mark.parametrize(
+    ("letters", "error", "message"),
+    [
+        ([[1, 2]], TypeError, "letters must be a torch.Tensor, got list"),
+        (torch.zeros(3, dtype=torch.int64), ValueError, r"shape \(B, T\), not empty, got \(3,\)"),
+        (torch.zeros(2, 0, dtype=torch.int64), ValueError, r"not empty, got \(2, 0\)"),
+        (torch.zeros(2, 3), ValueError, "an integer tensor, got torch.float32"),
+        (torch.tensor([[0, 26]]), ValueError, r"letters must be in \[0, 26\), got 0 to 26"),
+        (torch.tensor([[-1, 2]]), ValueError, r"letters must be in \[0, 26\), got -1 to 2"),
+    ],
+)
+def test_what_is_no_batch_of_words_is_refused(letters, error, message):
+    for read in (EncoderDecoder(4), BahdanauDecoder(4), translation):
+        with pytest.raises(error, match=message):
+            read(letters)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("word", "error", "message"),
     [
-        ({"model": 3}, TypeError, "model must be a torch.nn.Module, got int"),
-        ({"batches": 0}, ValueError, "batches must be at least 1, got 0"),
-        ({"lengths": 5}, TypeError, r"lengths must be a tuple \(shortest, longest\), got 5"),
-        ({"lengths": (1, 2, 3)}, TypeError, r"lengths must be a tuple .* got \(1, 2, 3\)"),
-        ({"lengths": (0, 3)}, ValueError, "shortest must be at least 1, got 0"),
-        ({"lengths": (5, 4)}, ValueError, "longest must be at least 5, got 4"),
-        ({"seed": -1}, ValueError, "seed must be at least 0, got -1"),
-        ({"progress": 1}, TypeError, "progress must be True or False, got 1"),
+        (7, TypeError, "word must be a string, got int"),
+        ("", ValueError, "letters a to z, got an empty string"),
+        ("two words", ValueError, r"letters a to z, got ' ' in 'two words'"),
+        ("größe!", ValueError, r"letters a to z, got '!', 'ß', 'ö' in 'größe!'"),
+        ("東京", ValueError, "letters a to z"),
     ],
 )
-def test_training_refuses_what_makes_no_sense(arguments, error, message):
+def test_what_is_no_word_is_refused(word, error, message):
     with pytest.raises(error, match=message):
-        train(**{"model": build(EncoderDecoder, d=2), "batches": 1} | arguments)
-
-
-def test_attention_is_ahead_after_a_short_training(trained):
-    one_state, attention = (accuracy_by_length(model, (4, 5)) for model in trained)
-    assert (attention > 0.9).all()
-    assert (attention > one_state + 0.15).all()
-
-
-def test_attention_finds_the_mirrored_letter(trained):
-    weights = trained[1].attention_weights(random_words(100, 4, seed=9))
-    mirrored = weights.argmax(dim=-1) == torch.tensor([3, 2, 1, 0])
-    assert mirrored.float().mean() > 0.9
-
-
-def test_accuracy_is_the_share_of_letters():
-    """A model that always writes `a` is right wherever an `a` is asked for."""
-
-    class OnlyA(nn.Module):
-        def forward(self, letters):
-            return nn.functional.one_hot(torch.zeros_like(letters), 26).float()
-
-    accuracy = accuracy_by_length(OnlyA(), (2, 9), words=50, seed=4)
-    shares = [(random_words(50, length, seed=4) == 0).float().mean() for length in (2, 9)]
-    assert accuracy.equal(torch.stack(shares))
-    assert translate(OnlyA(), "Word") == "AAAA"
-
-
-def test_accuracy_and_translation_refuse_what_is_no_model():
-    with pytest.raises(TypeError, match=r"model must be a torch\.nn\.Module, got str"):
-        accuracy_by_length("model", [3])
-    with pytest.raises(TypeError, match=r"model must be a torch\.nn\.Module, got str"):
-        translate("model", "word")
-    with pytest.raises(ValueError, match="length must be at least 1, got 0"):
-        accuracy_by_length(build(EncoderDecoder, d=2), [0])
-
-
-def test_some_lengths_are_kept_from_training():
-    """The notebook calls words of 3, 13 and 20 letters unseen."""
-    shortest, longest = TRAINED_LENGTHS
-    assert 3 < shortest < longest < 13
+        tokenize(word)

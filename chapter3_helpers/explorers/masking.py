@@ -21,7 +21,7 @@ from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renorma
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from chapter3_helpers.training.pronoun_sentences import encode
-from chapter3_helpers.training.pronouns import reader_after
+from chapter3_helpers.training.pronouns import trained_reader
 
 LEARNED, RANDOM = "learned in 03", "random"
 FIRST, SECOND = "-inf, then softmax", "softmax, zero, renormalise"
@@ -98,7 +98,7 @@ def masking_state(settings: Settings) -> dict[str, Any]:
             attention = SelfAttention_v2(3, 2)
     else:
         tokens, x = encode(settings["text"])
-        attention = reader_after()
+        attention = trained_reader().model
     with torch.no_grad():
         queries, keys, values = attention.W_query(x), attention.W_key(x), attention.W_value(x)
     scores = queries @ keys.T / attention.head_dim**0.5  # (T, T)
@@ -169,9 +169,9 @@ def masking_code(settings: Settings) -> list[str]:
         sentence = f"tokens, x = encode({settings['text']!r})"
         imports = [
             "from chapter3_helpers.training.pronoun_sentences import encode",
-            "from chapter3_helpers.training.pronouns import reader_after",
+            "from chapter3_helpers.training.pronouns import trained_reader",
         ]
-        model = ["attention = reader_after()"]
+        model = ["attention = trained_reader().model"]
     return [
         "import torch",
         f"from chapter3_helpers.masking import {name}",

@@ -117,7 +117,9 @@ def multihead_wrapper_state(settings: Settings) -> dict[str, Any]:
     """Return the tokens, the weights (H, T, T), the context (T, H * d_out), and more of a kind."""
     if _learned(settings):
         tokens, x = who_whom.encode(settings["names"])
-        reader, loss = who_whom.stages(settings["learners"])[settings["step"]]
+        states, losses = who_whom.trained_reader(settings["learners"])
+        reader = states[settings["step"]]
+        loss = losses[min(settings["step"], len(losses) - 1)]  # on the batch that comes next
         module = reader.attention
         more = {"answer": who_whom.answer(reader, settings["names"]), "loss": loss}
     else:
@@ -199,8 +201,8 @@ def multihead_wrapper_code(settings: Settings) -> list[str]:
         return [
             "from chapter3_helpers.training import who_whom",
             "",
-            f"stages = who_whom.stages(num_heads={settings['learners']})  # trained from seed 0",
-            f"reader, loss = stages[{settings['step']}]",
+            f"states, losses = who_whom.trained_reader(num_heads={settings['learners']})",
+            f"reader = states[{settings['step']}]  # after so many of 400 batches",
             f"tokens, x = who_whom.encode({settings['names']!r})",
             "weights = reader.attention.attention_weights(x).detach()",
             "context = reader.attention(x).detach()",

@@ -12,7 +12,7 @@ from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.training.pronoun_sentences import PRONOUNS, encode, find_answer
-from chapter3_helpers.training.pronouns import learning, reader_after
+from chapter3_helpers.training.pronouns import trained_reader
 
 SENTENCE = "The dog left the milk in the glass because it was sour"
 BATCHES = (*range(0, 100, 5), *range(100, 200, 20), 200, 300, 400, 500)
@@ -60,7 +60,7 @@ def pronouns_state(settings: Settings) -> dict[str, Any]:
             f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
         )
     answer = find_answer(tokens)
-    reader = reader_after(settings["batches"])
+    reader = trained_reader().states[settings["batches"]]
     weights = reader.attention_weights(x)
     return {
         "tokens": tokens,
@@ -86,7 +86,7 @@ def pronouns_panels(settings: Settings) -> list[Panel]:
         projected = (state[name] for name in ("queries", "keys", "values"))
         path = NumberPath(tokens, answer.adjective, column, *projected)
         return [Note(_note(settings["batches"], state)), path, lines, says]
-    losses = torch.tensor(learning().losses).view(-1, SMOOTH).mean(dim=1)
+    losses = torch.tensor(trained_reader().losses).view(-1, SMOOTH).mean(dim=1)
     numbered = [f"{i} {token}" for i, token in enumerate(tokens)]
     return [
         Note(_note(settings["batches"], state)),
@@ -125,10 +125,10 @@ def pronouns_code(settings: Settings) -> list[str]:
     return [
         "import torch",
         "from chapter3_helpers.training.pronoun_sentences import encode, find_answer",
-        "from chapter3_helpers.training.pronouns import reader_after",
+        "from chapter3_helpers.training.pronouns import trained_reader",
         "",
         f"tokens, x = encode({settings['text']!r})",
-        f"reader = reader_after({settings['batches']})  # of 500 batches, as in the notebook",
+        f"reader = trained_reader().states[{settings['batches']}]  # after so many of 500 batches",
         "queries, keys, values = reader.W_query(x), reader.W_key(x), reader.W_value(x)",
         "weights = reader.attention_weights(x)",
         "row = weights[find_answer(tokens).adjective]",

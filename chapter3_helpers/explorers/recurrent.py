@@ -13,9 +13,8 @@ from chapter3_helpers.explorers.core.inputs import up_to
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
-from chapter3_helpers.recurrent import translate
-from chapter3_helpers.training.toy_language import ALPHABET, tokenize
-from chapter3_helpers.training.translators import translators
+from chapter3_helpers.recurrent import ALPHABET, BahdanauDecoder, EncoderDecoder, tokenize
+from chapter3_helpers.training.translators import trained_translator, translate
 
 LONGEST = 24
 ONE_STATE, LOOKING_BACK = "one state", "looking back"
@@ -62,7 +61,8 @@ def recurrent_state(settings: Settings) -> dict[str, Any]:
         ValueError: the word is empty or too long, or holds anything but a to z.
     """
     letters = read_letters(settings["word"])[: settings["read"]]
-    one_state, looking_back = translators()
+    one_state = trained_translator(EncoderDecoder).model
+    looking_back = trained_translator(BahdanauDecoder).model
     word = tokenize(letters)
     changed = (word + torch.eye(len(letters), dtype=torch.long)) % len(ALPHABET)  # (T, T)
     with torch.inference_mode():
@@ -122,11 +122,11 @@ def recurrent_code(settings: Settings) -> list[str]:
     letters = settings["word"].lower()[: settings["read"]]
     return [
         "import torch",
-        "from chapter3_helpers.recurrent import translate",
-        "from chapter3_helpers.training.toy_language import tokenize",
-        "from chapter3_helpers.training.translators import translators",
+        "from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder, tokenize",
+        "from chapter3_helpers.training.translators import trained_translator, translate",
         "",
-        "one_state, looking_back = translators()  # trained once",
+        "one_state = trained_translator(EncoderDecoder).model",
+        "looking_back = trained_translator(BahdanauDecoder).model",
         f"letters = {letters!r}",
         "plain, better = translate(one_state, letters), translate(looking_back, letters)",
         "word, identity = tokenize(letters), torch.eye(len(letters), dtype=torch.long)",

@@ -21,7 +21,8 @@ from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
-from chapter3_helpers.training.docstring_model import CONTEXT_LENGTH, docstring_model
+from chapter3_helpers.training.docstring_model import CONTEXT_LENGTH, trained_model
+from chapter3_helpers.training.next_word import docstring_text
 
 HEADS, LIKELIEST = 4, 8
 TEMPERATURES = (0.1, 0.2, 0.5, 0.8, 1.0, 1.5, 2.0, 5.0)
@@ -67,7 +68,7 @@ def transformer_block_state(settings: Settings) -> dict[str, Any]:
         ValueError: there is no word in the text, or there are too many.
     """
     tokens = read_tokens(settings["text"])
-    model, text = docstring_model()
+    model, text = trained_model().model, docstring_text()
     ids, generator = text.read(settings["text"]), torch.Generator().manual_seed(settings["seed"])
 
     def chances(ids: torch.Tensor) -> torch.Tensor:
@@ -90,7 +91,7 @@ def transformer_block_state(settings: Settings) -> dict[str, Any]:
 
 def transformer_block_panels(settings: Settings) -> list[Panel]:
     """Return what may come next, and where one head looks."""
-    state, (_, text) = transformer_block_state(settings), docstring_model()
+    state, text = transformer_block_state(settings), docstring_text()
     tokens, weights = state["tokens"], state["weights"]
     labels = [
         token if number else f"{token} (rare)"
@@ -131,9 +132,10 @@ def transformer_block_code(settings: Settings) -> list[str]:
     """Return the lines of Python that compute the same weights and chances."""
     return [
         "import torch",
-        "from chapter3_helpers.training.docstring_model import docstring_model",
+        "from chapter3_helpers.training.docstring_model import trained_model",
+        "from chapter3_helpers.training.next_word import docstring_text",
         "",
-        "model, text = docstring_model()  # trained once",
+        "model, text = trained_model().model, docstring_text()",
         f"ids = text.read({settings['text']!r})",
         f"generator = torch.Generator().manual_seed({settings['seed']})",
         f"for step in range({settings['written']} + 1):",

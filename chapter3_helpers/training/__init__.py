@@ -1,7 +1,6 @@
 """What is learned in the notebooks, and how.
 
-``toy_language``       words to be translated backwards, for ``00_why_attention``
-``translators``        two translators of such words, trained once
+``translators``        words to be translated backwards, for ``00_why_attention``
 ``pronoun_sentences``  an adjective in search of its noun, for ``03_trainable_qkv`` and later
 ``pronouns``           that search, learned by one head
 ``leaky_mask``         next words under a mask that hides too little, for ``04_masking``
@@ -12,5 +11,6 @@
 ``counts``             how well counting predicts it, to compare with
 ``docstring_model``    a model that predicts it, trained once
 ``loop``               the training loop, with its progress bar
+``trained``            what was trained once, kept for notebooks and explorers
 ``report``             what was learned, as a table
 """

@@ -3,29 +3,30 @@
 Used by the explorer of ``09_transformer_block``.
 """
 
-from functools import cache
+from typing import Any
 
-import torch
+from torch import nn
 
-from chapter3_helpers.training.next_word import Text, docstring_text, train
+from chapter3_helpers.training.next_word import docstring_text, train
+from chapter3_helpers.training.trained import Trained, trained
 from chapter3_helpers.transformer_block import ResidualLanguageModel
 
 CONTEXT_LENGTH = 32
 SEED = 123  # of the model's first numbers, as in the notebook
 
 
-@cache
-def docstring_model() -> tuple[ResidualLanguageModel, Text]:
-    """Train a model with residuals on the docstrings of this Python, and keep it.
+def trained_model() -> Trained:
+    """Train a model with residuals on the docstrings of this Python, once.
 
-    The first call takes some seconds and shows a bar; later ones return the same model.
-
-    Returns:
-        The model, and the text that it was trained on.
+    The first call takes some seconds and shows a bar. The text is ``docstring_text()``.
     """
-    text = docstring_text()
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEED)
-        model = ResidualLanguageModel(len(text.vocabulary), 64, CONTEXT_LENGTH, num_heads=4)
-    train(model, text.training)
-    return model.requires_grad_(False), text
+    return trained(_make_model, _train_on_docstrings, seed=SEED)
+
+
+def _make_model() -> ResidualLanguageModel:
+    vocab_size = len(docstring_text().vocabulary)
+    return ResidualLanguageModel(vocab_size, 64, CONTEXT_LENGTH, num_heads=4)
+
+
+def _train_on_docstrings(model: nn.Module, **options: Any) -> list[float]:
+    return train(model, docstring_text().training, **options)

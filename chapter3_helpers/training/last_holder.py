@@ -8,13 +8,14 @@ short in training; what a way to place tokens is worth beyond that, longer ones 
 Taught in ``08_positions``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_flag, check_size
+from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.positions import (
     LearnedPositions,
     apply_rotary,
@@ -144,27 +145,22 @@ def draw_stories(
 
 
 def train(
-    reader: nn.Module,
-    batches: int = 500,
-    seed: int = 0,
-    progress: bool = True,
-    watch: Callable[[int], None] | None = None,
-    first: bool = False,
+    reader: nn.Module, batches: int = 500, first: bool = False, **options: Any
 ) -> list[float]:
     """Train a reader in place on stories of 2 to 16 lines; return the loss of every batch.
 
-    With ``first``, whoever took a thing first is right. The other arguments are those of
-    ``who_whom.train``.
+    With ``first``, whoever took a thing first is right. ``options`` are ``seed``, ``progress`` and
+    ``watch``, as in ``loop.minimise``.
     """
-    device, generator = device_of(reader), generator_from(seed)
-    title = f"positions: {reader.scheme}" if check_flag("progress", progress) else ""
 
-    def draw_loss() -> torch.Tensor:
+    def draw_loss(generator: torch.Generator) -> torch.Tensor:
         lines = int(torch.randint(2, LINES + 1, (1,), generator=generator))
         x, people, _ = draw_stories(BATCH_SIZE, lines, generator, first)
+        device = device_of(reader)
         return functional.cross_entropy(reader(x.to(device)), people.to(device))
 
-    return minimise(reader, draw_loss, batches, LEARNING_RATE, title=title, watch=watch)
+    title = f"positions: {reader.scheme}"
+    return minimise(reader, draw_loss, batches, LEARNING_RATE, title, **options)
 
 
 @torch.no_grad()

@@ -6,14 +6,13 @@ only the past can't get below a loss of ln 2 = 0.693; a lower loss was read off 
 Taught in ``04_masking``.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_choice, check_flag, check_size, check_sizes
+from chapter3_helpers._checks.numbers import check_choice, check_size, check_sizes
 from chapter3_helpers._checks.tensors import check_ids
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.training.loop import device_of, generator_from, minimise
@@ -90,26 +89,18 @@ def random_sentences(count: int, length: int, generator: torch.Generator) -> tor
     return torch.stack(ids, dim=1)
 
 
-def train(
-    model: nn.Module,
-    batches: int = 500,
-    seed: int = 0,
-    progress: bool = True,
-    watch: Callable[[int], None] | None = None,
-) -> list[float]:
+def train(model: nn.Module, batches: int = 500, **options: Any) -> list[float]:
     """Train a model in place to predict every next word; return the loss of every batch.
 
-    Each batch has 32 new sentences, one word longer than the model's ``context_length``. The other
-    arguments are those of ``pronouns.train``.
+    Each batch has 32 new sentences, one word longer than the model's ``context_length``.
+    ``options`` are ``seed``, ``progress`` and ``watch``, as in ``loop.minimise``.
     """
-    device, generator = device_of(model), generator_from(seed)
-    title = "next word" if check_flag("progress", progress) else ""
 
-    def draw_loss() -> torch.Tensor:
+    def draw_loss(generator: torch.Generator) -> torch.Tensor:
         ids = random_sentences(BATCH_SIZE, model.context_length + 1, generator)
-        return next_token_losses(model, ids.to(device)).mean()
+        return next_token_losses(model, ids.to(device_of(model))).mean()
 
-    return minimise(model, draw_loss, batches, LEARNING_RATE, title=title, watch=watch)
+    return minimise(model, draw_loss, batches, LEARNING_RATE, "next word", **options)
 
 
 class Report(NamedTuple):

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from chapter3_helpers._checks.numbers import check_size
+from chapter3_helpers._checks.numbers import check_flag, check_size
 
 # No time and no rate: the line that is left at the end is the same in every run.
 BAR = "{desc}: {percentage:3.0f}%|{bar:30}| {n_fmt}/{total_fmt} batches{postfix}"
@@ -20,14 +20,19 @@ BAR = "{desc}: {percentage:3.0f}%|{bar:30}| {n_fmt}/{total_fmt} batches{postfix}
 
 def minimise(
     model: nn.Module,
-    draw_loss: Callable[[], torch.Tensor],
+    draw_loss: Callable[[torch.Generator], torch.Tensor],
     batches: int,
     learning_rate: float,
-    max_norm: float = math.inf,
-    title: str = "",
+    title: str,
+    *,
+    seed: int = 0,
+    progress: bool = True,
     watch: Callable[[int], None] | None = None,
+    max_norm: float = math.inf,
 ) -> list[float]:
     """Train a model in place with Adam, and return the loss of every batch.
+
+    The trainings of all notebooks run through here; each has its own ``draw_loss``.
 
     Args:
         model: whose parameters are to change.
@@ -35,27 +40,38 @@ def minimise(
         batches: how many steps there are.
         learning_rate: the largest; it is reached after a tenth of the batches, and then falls
             to zero.
-        max_norm: gradients that are longer, all taken together, are shortened to this.
-        title: what stands before the progress bar; there is no bar without a title.
+        title: what stands before the progress bar.
+        seed: of the generator that ``draw_loss`` is given, any integer; the model's own weights
+            were drawn before.
+        progress: whether a bar with the loss is shown.
         watch: is called with the number of batches done: with 0 at first, and after every batch.
+        max_norm: gradients that are longer, all taken together, are shortened to this.
 
-    >>> layer, x = nn.Linear(3, 1), torch.eye(3)
-    >>> losses = minimise(layer, lambda: layer(x).square().mean(), batches=50, learning_rate=0.1)
-    >>> losses[-1] < 0.01 * losses[0]
+    Raises:
+        TypeError, ValueError: ``model`` is not a module, ``batches`` no integer of at least 1,
+            ``seed`` no integer, or ``progress`` not a bool.
+
+    >>> layer = nn.Linear(3, 1)
+    >>> def draw_loss(generator):
+    ...     return layer(torch.rand(8, 3, generator=generator)).square().mean()
+    >>> losses = minimise(layer, draw_loss, 50, learning_rate=0.1, title="zero", progress=False)
+    >>> losses[-1] < 0.1 * losses[0]
     True
     """
-    batches = check_size("batches", batches)
+    device_of(model)
+    batches, generator = check_size("batches", batches), generator_from(seed)
+    hidden = not check_flag("progress", progress)
     optimizer = torch.optim.Adam(model.parameters(), learning_rate)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1, 10 * (step + 1) / batches) * (1 - step / batches)
     )
     losses: list[float] = []
-    look = {"file": sys.stdout, "bar_format": BAR, "ncols": 100, "disable": not title}
+    look = {"file": sys.stdout, "bar_format": BAR, "ncols": 100, "disable": hidden}
     with one_thread(), tqdm(desc=title, total=batches, **look) as bar:
         for batch in range(batches):
             if watch:
                 watch(batch)
-            loss = draw_loss()
+            loss = draw_loss(generator)
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), max_norm)

@@ -9,19 +9,20 @@ import ast
 import importlib.util
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_flag, check_size
+from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers._checks.tensors import check_ids
 from chapter3_helpers.sentence import split_tokens
 from chapter3_helpers.training.loop import device_of, minimise
 
 BATCH_SIZE = 32
-LEARNING_RATE = 0.01  # at its peak: it rises over the first tenth, then falls to zero
+LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
 
 
 def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
@@ -105,49 +106,42 @@ def _check_text(model: nn.Module, ids: torch.Tensor) -> int:
     return T
 
 
-def train(
-    model: nn.Module, ids: torch.Tensor, steps: int = 600, seed: int = 0, progress: bool = True
-) -> list[float]:
+def train(model: nn.Module, ids: torch.Tensor, batches: int = 600, **options: Any) -> list[float]:
     """Train a model in place to predict the next token of a text.
 
-    Every step draws 32 pieces of the text, as long as the model's context.
+    Every batch has 32 pieces of the text, as long as the model's context.
 
     Args:
         model: a ``MinimalLanguageModel``, or another module that maps ids to logits and has a
             ``context_length``.
         ids: the text (N,), longer than the context.
-        steps: how many batches of 32 pieces there are.
-        seed: of the places where pieces start; the model's own weights were drawn before.
-        progress: whether a bar with the loss is shown.
+        batches: how many steps there are.
+        options: ``seed`` (of the places where pieces start), ``progress`` and ``watch``, as in
+            ``loop.minimise``.
 
     Returns:
-        The loss of every step: the mean over all its predictions.
+        The loss of every batch: the mean over all its predictions.
 
     Raises:
-        TypeError, ValueError: ``model`` or ``ids`` is not of that kind, ``steps`` is not an
-            integer of at least 1, ``seed`` is below 0, or ``progress`` is not a bool.
+        TypeError, ValueError: ``model`` or ``ids`` is not of that kind; or as ``minimise``.
 
     >>> from chapter3_helpers.transformer_block import MinimalLanguageModel
     >>> _ = torch.manual_seed(123)
     >>> model = MinimalLanguageModel(vocab_size=3, d=8, context_length=4, num_heads=2)
-    >>> losses = train(model, torch.tensor([0, 1, 2] * 20), steps=60, progress=False)
+    >>> losses = train(model, torch.tensor([0, 1, 2] * 20), batches=60, progress=False)
     >>> losses[-1] < 0.2 < losses[0]
     True
 
     Source: lecture notes, section 5.
     """
-    T, device = _check_text(model, ids), device_of(model)
-    steps, seed = check_size("steps", steps), check_size("seed", seed, minimum=0)
-    check_flag("progress", progress)
-    generator = torch.Generator().manual_seed(seed)
+    T = _check_text(model, ids)
 
-    def draw_loss() -> torch.Tensor:
+    def draw_loss(generator: torch.Generator) -> torch.Tensor:
         starts = torch.randint(len(ids) - T, (BATCH_SIZE, 1), generator=generator)
         pieces = ids[starts + torch.arange(T + 1)]  # (B, 1) + (T + 1,) -> (B, T + 1)
-        return next_token_losses(model, pieces.to(device)).mean()
+        return next_token_losses(model, pieces.to(device_of(model))).mean()
 
-    title = "next token" if progress else ""
-    return minimise(model, draw_loss, steps, LEARNING_RATE, title=title)
+    return minimise(model, draw_loss, batches, LEARNING_RATE, "next token", **options)
 
 
 # Modules of plain Python with long docstrings; 3.11 and all later versions have them.
@@ -209,6 +203,7 @@ class Text(NamedTuple):
         return torch.tensor([number.get(word, 0) for word in split_tokens(sentence.lower())])
 
 
+@cache
 def docstring_text(vocab_size: int = 500) -> Text:
     """Number the words of Python's docstrings, the most frequent first, and hold a tenth out.
 

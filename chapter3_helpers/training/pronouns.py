@@ -8,18 +8,16 @@ never where to look.
 Taught in ``03_trainable_qkv``, and carried on in later notebooks.
 """
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_flag, check_size
 from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from chapter3_helpers.training.loop import device_of, generator_from, minimise
+from chapter3_helpers.training.loop import device_of, minimise
 from chapter3_helpers.training.pronoun_sentences import (
     PRONOUNS,
     WORDS,
@@ -27,6 +25,7 @@ from chapter3_helpers.training.pronoun_sentences import (
     find_answer,
     split_sentences,
 )
+from chapter3_helpers.training.trained import Trained, trained
 
 BATCH_SIZE = 32
 LEARNING_RATE = 0.1  # the largest: it rises at first and falls to zero at the end
@@ -54,12 +53,7 @@ class PlainAttention(nn.Module):
 
 
 def train(
-    model: nn.Module,
-    sentences: Sequence[str],
-    batches: int = 500,
-    seed: int = 0,
-    progress: bool = True,
-    watch: Callable[[int], None] | None = None,
+    model: nn.Module, sentences: Sequence[str], batches: int = 500, **options: Any
 ) -> list[float]:
     """Train a model in place to give the right pronoun the largest logit, in the adjective's row.
 
@@ -67,9 +61,7 @@ def train(
         model: maps (B, T, 38) to (B, T, 3).
         sentences: of equal length, each with one adjective.
         batches: how many steps, of 32 sentences each.
-        seed: of the order of sentences; the model's own weights were drawn before.
-        progress: whether a bar with the loss is shown.
-        watch: is called with the number of batches done: with 0 at first, and after every batch.
+        options: ``seed``, ``progress`` and ``watch``, as in ``loop.minimise``.
 
     Returns:
         The loss of every batch.
@@ -81,16 +73,14 @@ def train(
     >>> [translate_it(model, sentence) for sentence in sentences]
     ['sie', 'er']
     """
-    generator = generator_from(seed)
-    title = "pronouns" if check_flag("progress", progress) else ""
     x, adjectives, _, pronouns = _encode_all(model, sentences)
 
-    def draw_loss() -> torch.Tensor:
+    def draw_loss(generator: torch.Generator) -> torch.Tensor:
         drawn = torch.randint(len(sentences), (BATCH_SIZE,), generator=generator).to(x.device)
         logits = _rows(model(x[drawn]), adjectives[drawn])  # (B, T, 3) -> (B, 3)
         return functional.cross_entropy(logits, pronouns[drawn])
 
-    return minimise(model, draw_loss, batches, LEARNING_RATE, title=title, watch=watch)
+    return minimise(model, draw_loss, batches, LEARNING_RATE, "pronouns", **options)
 
 
 class Report(NamedTuple):
@@ -103,7 +93,7 @@ class Report(NamedTuple):
 
 @torch.no_grad()
 def report(model: nn.Module, sentences: Sequence[str]) -> Report:
-    """Try a model, in training mode or not as it is, on sentences of equal length."""
+    """Try a model on sentences of equal length, in the mode that it is in, training or not."""
     x, adjectives, nouns, pronouns = _encode_all(model, sentences)
     logits = _rows(model(x), adjectives)  # (N, 3)
     weights = model.attention_weights(x)  # (N, T, T), or with heads (N, H, T, T)
@@ -128,49 +118,17 @@ def translate_it(model: nn.Module, sentence: str) -> str:
     return PRONOUNS[logits.argmax()]
 
 
-class Learning(NamedTuple):
-    """A training from its start to its end."""
+def trained_reader() -> Trained:
+    """Train the reader of notebook 03, once, and keep it before and after each of its 500 batches.
 
-    states: list[dict[str, torch.Tensor]]  # the parameters before each batch, and at the end
-    losses: list[float]
-
-
-@lru_cache(maxsize=1)
-def learning() -> Learning:
-    """Train the reader of notebook 03, and remember how it was before and after every batch."""
-    states: list[dict[str, torch.Tensor]] = []
-    model = _make_reader()
-
-    def keep(_batches: int) -> None:
-        states.append({name: value.clone() for name, value in model.state_dict().items()})
-
-    losses = train(model, split_sentences().training, progress=False, watch=keep)
-    return Learning(states, losses)
-
-
-def reader_after(batches: int = 500) -> SelfAttention_v2:
-    """Return the reader of notebook 03 as it is after so many of its 500 batches.
-
-    It is trained once, at the first call.
-
-    Raises:
-        TypeError, ValueError: ``batches`` is not an integer from 0 to 500.
-
-    >>> translate_it(reader_after(500), "The milk was sour")
+    >>> translate_it(trained_reader().model, "The milk was sour")
     'sie'
     """
-    states = learning().states
-    if check_size("batches", batches, minimum=0) >= len(states):
-        raise ValueError(f"batches must be at most {len(states) - 1}, got {batches}")
-    model = _make_reader()
-    model.load_state_dict(states[batches])
-    return model.requires_grad_(False)
+    return trained(SelfAttention_v2, _train_as_in_03, len(WORDS), len(PRONOUNS), every=1)
 
 
-def _make_reader() -> SelfAttention_v2:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return SelfAttention_v2(len(WORDS), len(PRONOUNS))
+def _train_as_in_03(reader: nn.Module, **options: Any) -> list[float]:
+    return train(reader, split_sentences().training, **options)
 
 
 def _encode_all(model: nn.Module, sentences: Sequence[str]) -> tuple[torch.Tensor, ...]:

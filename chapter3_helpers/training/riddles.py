@@ -8,15 +8,14 @@ while it learns looks at both.
 Taught in ``05_dropout``.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_flag, check_size
-from chapter3_helpers.training.loop import device_of, generator_from, minimise
+from chapter3_helpers._checks.numbers import check_size
+from chapter3_helpers.training.loop import device_of, minimise
 
 CLUES = {  # what it sounds like, what it usually eats
     "dog": ("barks", "bones"),
@@ -71,22 +70,15 @@ def encode(riddle: str) -> tuple[tuple[str, ...], torch.Tensor]:
     return tokens, x
 
 
-def train(
-    model: nn.Module,
-    batches: int = 400,
-    seed: int = 0,
-    progress: bool = True,
-    watch: Callable[[int], None] | None = None,
-) -> list[float]:
+def train(model: nn.Module, batches: int = 400, **options: Any) -> list[float]:
     """Train a model, (B, 6, 28) to (B, 6, 12), to name the animal in the row of the full stop.
 
-    Every batch has 32 new riddles. The other arguments are those of ``pronouns.train``.
+    Every batch has 32 new riddles. ``options`` are ``seed``, ``progress`` and ``watch``, as in
+    ``loop.minimise``.
 
     Returns:
         The loss of every batch.
     """
-    device, generator = device_of(model), generator_from(seed)
-    title = "animals" if check_flag("progress", progress) else ""
     riddles = torch.stack(  # (sounds, foods, 6, 28)
         [
             torch.stack([encode(f"it {sound} and eats {food}")[1] for food in FOODS])
@@ -94,13 +86,14 @@ def train(
         ]
     )
 
-    def draw_loss() -> torch.Tensor:
+    def draw_loss(generator: torch.Generator) -> torch.Tensor:
         animals, others = torch.randint(len(ANIMALS), (2, BATCH_SIZE), generator=generator)
         usual = torch.rand(BATCH_SIZE, generator=generator) < USUAL_FOOD
         x = riddles[animals, torch.where(usual, animals, others)]  # (B, 6, 28)
+        device = device_of(model)
         return functional.cross_entropy(model(x.to(device))[:, -1], animals.to(device))
 
-    return minimise(model, draw_loss, batches, LEARNING_RATE, title=title, watch=watch)
+    return minimise(model, draw_loss, batches, LEARNING_RATE, "animals", **options)
 
 
 class Report(NamedTuple):

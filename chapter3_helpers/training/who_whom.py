@@ -8,20 +8,19 @@ that the reader is tried on are as new to it.
 Taught in ``06_multihead_wrapper``, and carried on in ``07_fused_multihead``.
 """
 
-import copy
-import functools
 import itertools
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_flag, check_size
+from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import embed_text, split_tokens
-from chapter3_helpers.training.loop import device_of, generator_from, minimise
+from chapter3_helpers.training.loop import device_of, minimise
+from chapter3_helpers.training.trained import Trained, trained
 
 NAMES = (
     *("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hal", "Ida", "Jon", "Kim", "Leo", "Mia"),
@@ -85,58 +84,39 @@ def word_vectors(words: Sequence[str]) -> torch.Tensor:
     return _centre(torch.cat([embed_text(word, D_WORD)[1] for word in words]))
 
 
-def train(
-    reader: nn.Module,
-    batches: int = 400,
-    seed: int = 0,
-    progress: bool = True,
-    watch: Callable[[int], None] | None = None,
-) -> list[float]:
+def train(reader: nn.Module, batches: int = 400, **options: Any) -> list[float]:
     """Train a reader in place to find who and whom; return the loss of every batch.
 
     Each batch has 64 new words, and 64 sentences made of them; any of these words may be the
-    answer. The other arguments are those of ``pronouns.train``.
+    answer. ``options`` are ``seed``, ``progress`` and ``watch``, as in ``loop.minimise``.
     """
-    device, generator = device_of(reader), generator_from(seed)
-    title = "who and whom" if check_flag("progress", progress) else ""
 
-    def draw_loss() -> torch.Tensor:
+    def draw_loss(generator: torch.Generator) -> torch.Tensor:
         words, verbs = _centre(torch.rand(2, BATCH_SIZE, D_WORD, generator=generator))
         who = torch.arange(BATCH_SIZE)
         whom = (who + torch.randint(1, BATCH_SIZE, who.shape, generator=generator)) % BATCH_SIZE
         x = _sentences(words[who], verbs, words[whom])
+        device = device_of(reader)
         logits = reader(x.to(device)) @ words.to(device).T  # (B, 2, 16) @ (16, words)
         targets = torch.stack([who, whom], dim=1).to(device)
         return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
-    return minimise(reader, draw_loss, batches, LEARNING_RATE, title=title, watch=watch)
+    return minimise(reader, draw_loss, batches, LEARNING_RATE, "who and whom", **options)
 
 
-@functools.cache
-def stages(num_heads: int, every: int = 10) -> dict[int, tuple[WhoWhomReader, float]]:
-    """Train a reader with heads of a total width of 32, and keep what it was on the way.
+def trained_reader(num_heads: int) -> Trained:
+    """Train a reader with heads of a total width of 32, once, and keep it after every ten batches.
 
-    Returns:
-        The number of batches done -> the reader of that moment, not to be changed, and its loss on
-        the batch that came next (or, at the end, last).
-
-    >>> before, loss = stages(num_heads=2)[0]
-    >>> after, loss = stages(num_heads=2)[400]
-    >>> answer(after, "Ann thanked Bob")
+    >>> reader = trained_reader(num_heads=2).model
+    >>> answer(reader, "Ann thanked Bob")
     ('Ann', 'Bob')
     """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        heads = MultiHeadAttentionWrapper(D_IN, 32 // num_heads, T, 0.0, num_heads)
-        reader = WhoWhomReader(heads)
-    kept = {}
+    return trained(_make_reader, train, num_heads, every=10)
 
-    def watch(batches: int) -> None:
-        if batches % every == 0:
-            kept[batches] = copy.deepcopy(reader)
 
-    losses = train(reader, progress=False, watch=watch)
-    return {n: (then, losses[min(n, len(losses) - 1)]) for n, then in kept.items()}
+def _make_reader(num_heads: int) -> WhoWhomReader:
+    heads = MultiHeadAttentionWrapper(D_IN, 32 // num_heads, T, 0.0, num_heads)
+    return WhoWhomReader(heads)
 
 
 class Report(NamedTuple):

@@ -23,7 +23,7 @@ from chapter3_helpers.positions import (
 from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
 from chapter3_helpers.sentence import embed_text, example_batch
 from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process
-from chapter3_helpers.training.toy_language import random_words
+from chapter3_helpers.training.translators import random_words
 from chapter3_helpers.transformer_block import FeedForward, MinimalLanguageModel
 
 CALLS = [

@@ -7,6 +7,7 @@ from chapter3_helpers.explorers import dropout, fused_multihead, multihead_wrapp
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.training import who_whom
+from chapter3_helpers.training.trained import Trained
 from tests.explorers import find
 
 
@@ -29,7 +30,8 @@ def test_a_head_that_has_learned_is_asked_by_the_full_stop(monkeypatch):
     torch.manual_seed(0)
     heads = MultiHeadAttentionWrapper(who_whom.D_IN, 16, who_whom.T, 0.0, 2)
     reader = who_whom.WhoWhomReader(heads)
-    monkeypatch.setattr(who_whom, "stages", lambda learners: {400: (reader, 0.25)})
+    learned = Trained({400: reader}, [0.5] * 399 + [0.25])
+    monkeypatch.setattr(who_whom, "trained_reader", lambda learners: learned)
     settings = start(multihead_wrapper, kind="learned")
     panels = multihead_wrapper.multihead_wrapper_panels(settings)
     assert find(Note, panels).text.startswith("After 400 batches, “Ann thanked Bob” – who? “")

@@ -6,9 +6,8 @@ import torch
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note
 from chapter3_helpers.explorers.recurrent import CONTROLS, recurrent_panels, recurrent_state
-from chapter3_helpers.recurrent import accuracy_by_length
-from chapter3_helpers.training.toy_language import tokenize
-from chapter3_helpers.training.translators import translators
+from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder, tokenize
+from chapter3_helpers.training.translators import accuracy_by_length, trained_translator
 from tests.explorers import find
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
@@ -19,8 +18,10 @@ def state(**settings):
 
 
 def test_both_are_trained_once_and_are_those_of_the_notebook():
-    one_state, looking_back = translators()
-    assert translators()[0] is one_state
+    one_state, looking_back = (
+        trained_translator(k).model for k in (EncoderDecoder, BahdanauDecoder)
+    )
+    assert trained_translator(EncoderDecoder).model is one_state
     short, long = accuracy_by_length(one_state, [4, 10]).tolist()
     assert short > 0.9
     assert 0.35 < long < 0.6
@@ -29,7 +30,7 @@ def test_both_are_trained_once_and_are_those_of_the_notebook():
 
 def test_one_letter_changed_by_hand():
     """ "internat" with its letter 5, n, changed: the last state moves as the bars say."""
-    one_state, _ = translators()
+    one_state = trained_translator(EncoderDecoder).model
     before, after = (one_state.encode(tokenize(word))[0] for word in ("internat", "interoat"))
     moved = (after - before)[0, :, :32].norm(dim=-1)
     expected = moved[-1] / moved[5]

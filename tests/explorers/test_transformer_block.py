@@ -12,8 +12,8 @@ from chapter3_helpers.explorers.transformer_block import (
     transformer_block_panels,
     transformer_block_state,
 )
-from chapter3_helpers.training.docstring_model import docstring_model
-from chapter3_helpers.training.next_word import mean_loss
+from chapter3_helpers.training.docstring_model import trained_model
+from chapter3_helpers.training.next_word import docstring_text, mean_loss
 from tests.explorers import find
 
 DEFAULTS = {control.name: control.default for control in CONTROLS}
@@ -24,13 +24,13 @@ def state(**settings):
 
 
 def test_the_model_is_trained_once_and_is_better_than_pairs_of_words():
-    model, text = docstring_model()
-    assert docstring_model()[0] is model
+    model, text = trained_model().model, docstring_text()
+    assert trained_model().model is model
     assert mean_loss(model, text.held_out) < 3.45  # counts of pairs give 3.61
 
 
 def test_the_chances_are_those_of_the_words_that_have_a_number():
-    model, text = docstring_model()
+    model, text = trained_model().model, docstring_text()
     shown = state(text="return the", temperature=0.5)
     logits = model(text.read("return the"))[-1]
     expected = torch.softmax(2 * logits, dim=0)[1:]  # divided by 0.5
@@ -57,8 +57,7 @@ def test_each_word_is_drawn_from_the_chances_shown_before_it():
     for written in range(4):
         before = state(**cold, written=written)
         after = state(**cold, written=written + 1)
-        _, text = docstring_model()
-        drawn = text.vocabulary.index(after["appended"][-1]) - 1
+        drawn = docstring_text().vocabulary.index(after["appended"][-1]) - 1
         assert before["chances"][drawn] > 0.01
 
 

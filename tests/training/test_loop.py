@@ -15,11 +15,12 @@ def weights_after(batches, **options):
     weight, seen = nn.Parameter(torch.zeros(1, dtype=torch.float64)), []
     model = nn.ParameterList([weight])
 
-    def draw_loss():
+    def draw_loss(_):
         seen.append(weight.item())
         return weight.sum()
 
-    losses = minimise(model, draw_loss, batches, learning_rate=1.0, **options)
+    options = {"progress": False} | options
+    losses = minimise(model, draw_loss, batches, 1.0, "falling", **options)
     assert losses == seen
     return torch.tensor([*seen, weight.item()])
 
@@ -40,7 +41,11 @@ def test_no_batch_has_a_rate_of_zero(batches):
 @pytest.mark.parametrize(("options", "norm"), [({"max_norm": 0.5}, 0.5), ({}, 500.0)])
 def test_gradients_are_shortened_together(options, norm):
     model = nn.ParameterList([nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))])
-    minimise(model, lambda: 300 * model[0].sum() + 400 * model[1].sum(), 2, 0.1, **options)
+
+    def draw_loss(_):
+        return 300 * model[0].sum() + 400 * model[1].sum()
+
+    minimise(model, draw_loss, 2, 0.1, "", progress=False, **options)
     left = torch.tensor([weight.grad.item() for weight in model])
     torch.testing.assert_close(left, norm * torch.tensor([0.6, 0.8]))
 
@@ -50,13 +55,13 @@ def test_torch_keeps_to_one_thread_and_gets_the_others_back():
     torch.set_num_threads(2)
     seen = []
 
-    def draw_loss():
+    def draw_loss(_):
         seen.append(torch.get_num_threads())
         raise InterruptedError
 
     try:
         with pytest.raises(InterruptedError):
-            minimise(nn.Linear(1, 1), draw_loss, 5, 0.1)
+            minimise(nn.Linear(1, 1), draw_loss, 5, 0.1, "", progress=False)
         assert (seen, torch.get_num_threads()) == ([1], 2)
     finally:
         torch.set_num_threads(threads)
@@ -66,7 +71,7 @@ def test_the_bar_ends_in_the_same_line_every_time(monkeypatch):
     """Timings would differ from run to run. A notebook keeps what follows the last return."""
     screen = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
     monkeypatch.setattr(sys, "stdout", screen)
-    weights_after(12, title="falling")
+    weights_after(12, progress=True)
     monkeypatch.undo()
     screen.flush()
     text = screen.buffer.getvalue().decode()
@@ -75,7 +80,7 @@ def test_the_bar_ends_in_the_same_line_every_time(monkeypatch):
     assert last == "falling: 100%|" + 30 * "█" + "| 12/12 batches, finished."
 
 
-def test_no_bar_without_a_title(capsys):
+def test_no_bar_where_none_is_wanted(capsys):
     weights_after(2)
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
@@ -91,7 +96,8 @@ def test_the_device_is_that_of_the_parameters():
 def test_a_watcher_sees_the_model_before_the_first_batch_and_after_every_one():
     weight, seen = nn.Parameter(torch.zeros(1, dtype=torch.float64)), []
     minimise(
-        *(nn.ParameterList([weight]), weight.sum, 3, 1.0),
+        *(nn.ParameterList([weight]), lambda _: weight.sum(), 3, 1.0, ""),
+        progress=False,
         watch=lambda done: seen.append((done, weight.item())),
     )
     numbers, values = zip(*seen, strict=True)
@@ -101,7 +107,7 @@ def test_a_watcher_sees_the_model_before_the_first_batch_and_after_every_one():
 
 def test_training_needs_a_batch():
     with pytest.raises(ValueError, match="batches must be at least 1, got 0"):
-        minimise(nn.Linear(1, 1), lambda: None, 0, 0.1)
+        minimise(nn.Linear(1, 1), None, 0, 0.1, "")
 
 
 def test_any_integer_is_a_seed():

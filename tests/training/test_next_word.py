@@ -99,7 +99,7 @@ class TestTraining:
     def test_learns_what_only_two_tokens_back_can_tell(self):
         """In 0 1 2 0 3 4 ..., what follows a 0 depends on the token before it."""
         text, model = torch.tensor([0, 1, 2, 0, 3, 4] * 30), self.small()
-        losses = train(model, text, steps=150, progress=False)
+        losses = train(model, text, batches=150, progress=False)
         assert len(losses) == 150
         assert losses[0] > 1.2
         late = next_token_losses(model, text[:5])[1:]  # all but the first 0, which is ambiguous
@@ -107,20 +107,20 @@ class TestTraining:
 
     def test_is_reproducible_and_heeds_its_seed(self):
         text = torch.randint(5, (100,))
-        first, again = (train(self.small(), text, steps=3, progress=False) for _ in range(2))
+        first, again = (train(self.small(), text, batches=3, progress=False) for _ in range(2))
         assert first == again
-        assert first != train(self.small(), text, steps=3, seed=1, progress=False)
+        assert first != train(self.small(), text, batches=3, seed=1, progress=False)
 
     def test_pieces_start_anywhere_and_are_as_long_as_the_context(self):
         model, seen = MinimalLanguageModel(6, 8, 4, 2), []
         model.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
-        train(model, torch.arange(6), steps=3, progress=False)
+        train(model, torch.arange(6), batches=3, progress=False)
         assert [tuple(piece.shape) for piece in seen] == [(32, 4)] * 3
         assert torch.cat(seen).unique(dim=0).tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
 
     def test_a_single_step_changes_the_model(self):
         before, after = self.small(), self.small()
-        train(after, torch.randint(5, (100,)), steps=1, progress=False)
+        train(after, torch.randint(5, (100,)), batches=1, progress=False)
         change = (after.output.weight - before.output.weight).abs().max()
         assert 0.009 < change < 0.011  # Adam's first step is as long as the learning rate
 
@@ -136,12 +136,12 @@ class TestTraining:
                 raise LookupError(f"ids on {ids.device}")
 
         with pytest.raises(LookupError, match="ids on meta"):
-            train(Elsewhere(), torch.zeros(100).long(), steps=1, progress=False)
+            train(Elsewhere(), torch.zeros(100).long(), batches=1, progress=False)
 
     def test_the_bar_says_what_is_learned(self, capsys):
-        train(self.small(), torch.randint(5, (100,)), steps=3)
+        train(self.small(), torch.randint(5, (100,)), batches=3)
         assert capsys.readouterr().out.split("\r")[-1].startswith("next token: 100%")
-        train(self.small(), torch.randint(5, (100,)), steps=3, progress=False)
+        train(self.small(), torch.randint(5, (100,)), batches=3, progress=False)
         assert capsys.readouterr().out == ""
 
     @pytest.mark.parametrize(
@@ -156,8 +156,7 @@ class TestTraining:
                 ValueError,
                 r"more than context_length=4 tokens, got 4",
             ),
-            ({"steps": 0}, ValueError, r"steps must be at least 1, got 0"),
-            ({"seed": -1}, ValueError, r"seed must be at least 0, got -1"),
+            ({"batches": 0}, ValueError, r"batches must be at least 1, got 0"),
             ({"progress": 1}, TypeError, r"progress must be True or False, got 1"),
         ],
     )

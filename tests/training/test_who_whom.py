@@ -20,8 +20,8 @@ from chapter3_helpers.training.who_whom import (
     answer,
     encode,
     report,
-    stages,
     train,
+    trained_reader,
     word_vectors,
 )
 
@@ -193,18 +193,10 @@ def test_bad_arguments(call, error, message):
         call()
 
 
-def test_stages_are_the_reader_on_its_way(trained):
+def test_the_reader_is_kept_on_its_way(trained):
     readers, losses = trained
-    found = stages(2, every=100)
-    assert list(found) == [0, 100, 200, 300, 400]
-    assert report(found[400][0]) == report(readers[2])
-    assert [loss for _, loss in found.values()] == [losses[2][n] for n in (0, 100, 200, 300, 399)]
-    assert found[0][1] > 2 > 0.5 > found[400][1]
-
-
-def test_stages_leave_the_random_state_as_it_was():
-    torch.manual_seed(1)
-    expected = torch.rand(3)
-    torch.manual_seed(1)
-    stages(1, every=200)
-    assert torch.equal(torch.rand(3), expected)
+    kept = trained_reader(2)
+    assert list(kept.states) == list(range(0, 401, 10))
+    assert kept.losses == losses[2]
+    assert report(kept.model) == report(readers[2])
+    assert report(kept.states[0]).both_right < 0.2
