@@ -178,15 +178,14 @@ class OneDNNLinear(nn.Linear):
 
     A linear layer treats every token alike, as a convolution of one pixel treats every pixel. So
     the tokens are laid out as pictures one pixel wide and ``in_features`` deep. Few tokens, other
-    devices and dtypes and ``torch.export`` take the way of ``nn.Linear``.
+    devices and dtypes take the way of ``nn.Linear``.
 
     The class has no state of its own: ``accelerate`` turns layers into it, ``restore`` back.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., in_features) to (..., out_features)."""
-        exporting = getattr(torch.compiler, "is_exporting", bool)()  # since PyTorch 2.7
-        if exporting or not self._is_worthwhile(x):
+        if not self._is_worthwhile(x):
             return super().forward(x)
         # with a single thread, PyTorch asks oneDNN only if there are 16 pictures
         pictures = 16 if x.shape[:-1].numel() % 16 == 0 else 1
@@ -201,11 +200,6 @@ class OneDNNLinear(nn.Linear):
         on_cpu = x.is_cpu and self.weight.is_cpu
         return fits and many and much and on_cpu and torch.backends.mkldnn.enabled
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if not onednn_is_faster():  # it may have been saved on another machine
-            self.__class__ = nn.Linear
-
 
 def accelerate(module: nn.Module) -> nn.Module:
     """Swap a module's linear layers, in place, for ones on the library that is faster on this CPU.
@@ -216,7 +210,8 @@ def accelerate(module: nn.Module) -> nn.Module:
     ``OneDNNLinear``; on others nothing changes. Only the class changes, so a layer stays the same
     object, with its name, parameters, hooks and ``state_dict``. Subclasses of ``nn.Linear`` keep
     their own ``forward``, and ``nn.MultiheadAttention``, which calls no linear layer, gains
-    nothing. ``torch.compile`` takes layers as it first finds them, so call this before.
+    nothing. ``torch.compile`` takes layers as it first finds them, so call this before. Restore a
+    module before it is exported or saved as a whole (its ``state_dict`` may be saved as it is).
 
     Args:
         module: any module, also an ``nn.Linear`` itself.

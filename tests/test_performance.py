@@ -1,7 +1,6 @@
 """Operations and bytes are counted as they happen; accelerated layers differ in speed alone."""
 
 import copy
-import pickle
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -322,23 +321,6 @@ def test_mixed_precision_keeps_its_dtype(convolutions):
     torch.testing.assert_close(got, expected)
 
 
-def test_a_layer_on_the_meta_device_may_be_filled_later(convolutions):
-    with torch.device("meta"):
-        layer = accelerate(nn.Linear(D_IN, D_OUT))
-    assert layer(torch.empty(4, D_IN, device="meta")).shape == (4, D_OUT)
-    plain, x = nn.Linear(D_IN, D_OUT), torch.randn(4, D_IN)
-    layer.load_state_dict(plain.state_dict(), assign=True)
-    torch.testing.assert_close(layer(x), plain(x))
-    assert len(convolutions) == 1
-
-
-def test_maps_over_a_batch(convolutions):
-    layer, plain = layers()
-    x = torch.randn(3, 1, D_IN)
-    torch.testing.assert_close(torch.func.vmap(layer)(x), plain(x))
-    assert len(convolutions) == 1
-
-
 def test_small_inputs_take_the_linear_layer(monkeypatch):
     def refuse(*_):
         raise AssertionError("a convolution")
@@ -370,26 +352,6 @@ def test_compiles_as_one_graph(monkeypatch, dynamic):
     for tokens in (32, 7, 5):  # 16 pictures, one picture, none
         x = torch.randn(tokens, D_IN)
         torch.testing.assert_close(compiled(x), plain(x))
-
-
-def test_exports_with_a_batch_of_any_size(convolutions):
-    layer, plain = layers()
-    sizes = {"x": {0: torch.export.Dim("batch", min=2, max=4096)}}
-    exported = torch.export.export(layer, (torch.randn(4, 3, D_IN),), dynamic_shapes=sizes).module()
-    x = torch.randn(33, 3, D_IN)
-    torch.testing.assert_close(exported(x), plain(x))
-
-
-def test_copies_stay_accelerated_and_another_machine_decides_for_itself(convolutions, monkeypatch):
-    module = accelerate(model())
-    saved = pickle.dumps(module)
-    for twin in (copy.deepcopy(module), pickle.loads(saved)):
-        assert type(twin[1]) is OneDNNLinear
-        assert twin[0][0] is twin[1] is not module[1]
-    monkeypatch.setattr(performance, "onednn_is_faster", lambda: False)
-    elsewhere, x = pickle.loads(saved), torch.randn(7, D_IN)
-    assert type(elsewhere[1]) is nn.Linear
-    torch.testing.assert_close(elsewhere(x), module(x))
 
 
 @pytest.mark.parametrize(
