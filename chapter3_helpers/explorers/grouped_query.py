@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, Thumbnails, Words
+from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, TextField, Thumbnails
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import divisors, read_sentence, seeded
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
@@ -32,7 +32,7 @@ CONTROLS = (
         f"Tokens generated so far, after a prompt of {PROMPT}",
         options=[(f"{number:,}", number) for number in GENERATED],
     ),
-    Words(
+    TextField(
         "text",
         "sentence",
         "the cat that chased the mouse slept",

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers.explorers.core.controls import Buttons, Pick, Settings, Steps, Words
+from chapter3_helpers.explorers.core.controls import Buttons, Pick, Settings, Steps, TextField
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.handmade_transformer import (
@@ -51,7 +51,7 @@ def _value_options(settings: Settings) -> list[tuple[str, float]]:
 
 
 CONTROLS = (
-    Words("prompt", "prompt", "aabaa", "What the model continues; the letters a and b"),
+    TextField("prompt", "prompt", "aabaa", "What the model continues; the letters a and b"),
     Pick(
         "name",
         "change in",

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.core.controls import Buttons, Seed, Settings, Steps, Words
+from chapter3_helpers.explorers.core.controls import Buttons, Seed, Settings, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
     read_sentence,
     read_tokens,
@@ -46,7 +46,7 @@ CONTROLS = (
         lambda settings: settings["way"] == FIRST,
         options=(MATRICES, NUMBER),
     ),
-    Words(
+    TextField(
         "text",
         "sentence",
         SENTENCE,

@@ -11,8 +11,8 @@ from chapter3_helpers.explorers.core.controls import (
     Settings,
     Slider,
     Switch,
+    TextField,
     Thumbnails,
-    Words,
 )
 from chapter3_helpers.explorers.core.inputs import (
     SENTENCE,
@@ -65,7 +65,7 @@ CONTROLS = (
         step=10,
         play=200,
     ),
-    Words(
+    TextField(
         "names",
         "sentence",
         "Ann thanked Bob",
@@ -73,7 +73,7 @@ CONTROLS = (
         enabled=_learned,
         presented=True,
     ),
-    Words(
+    TextField(
         "text",
         SENTENCE.label,
         SENTENCE.default,

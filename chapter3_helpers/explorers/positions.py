@@ -13,8 +13,8 @@ from chapter3_helpers.explorers.core.controls import (
     Slider,
     Steps,
     Switch,
+    TextField,
     Thumbnails,
-    Words,
 )
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import read_sentence, seeded, swap_pickers
@@ -54,7 +54,7 @@ CONTROLS = (
         "How attention is told about order",
         options=[(way, way) for way in (NONE, LEARNED, SINUSOIDS, LINEAR, ALIBI, ROTARY)],
     ),
-    Words("text", "sentence", "the oven cooked the bread so", "Type a sentence of your own"),
+    TextField("text", "sentence", "the oven cooked the bread so", "Type a sentence of your own"),
     *swap_pickers(),
     Slider(
         "start",

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, Words
+from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, TextField
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import MOST_TOKENS, row_picker
 from chapter3_helpers.explorers.core.lines import Lines
@@ -35,7 +35,7 @@ CONTROLS = (
         options=BATCHES,
         play=400,
     ),
-    Words(
+    TextField(
         "text",
         "sentence",
         SENTENCE,

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.explorers.core.controls import Settings, Steps, Words
+from chapter3_helpers.explorers.core.controls import Settings, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import up_to
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
@@ -36,7 +36,7 @@ def read_letters(word: str) -> str:
 
 
 CONTROLS = (
-    Words("word", "word", "internationalisation", "Type a word of your own, letters a to z"),
+    TextField("word", "word", "internationalisation", "Type a word of your own, letters a to z"),
     Steps(
         "read",
         "letters read",

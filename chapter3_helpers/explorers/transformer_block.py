@@ -13,8 +13,8 @@ from chapter3_helpers.explorers.core.controls import (
     Settings,
     Slider,
     Steps,
+    TextField,
     Thumbnails,
-    Words,
 )
 from chapter3_helpers.explorers.core.inputs import read_tokens
 from chapter3_helpers.explorers.core.lines import Lines
@@ -28,7 +28,7 @@ HEADS, LIKELIEST = 4, 8
 TEMPERATURES = (0.1, 0.2, 0.5, 0.8, 1.0, 1.5, 2.0, 5.0)
 
 CONTROLS = (
-    Words("text", "beginning", "Return true if the", "Type how a docstring may begin"),
+    TextField("text", "beginning", "Return true if the", "Type how a docstring may begin"),
     Slider(
         "written",
         "new words",

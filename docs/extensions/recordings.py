@@ -1,8 +1,8 @@
 """Record what explorers show, so that their controls move on a page without Python behind it.
 
-A recording holds every state of an explorer's main controls, computed by the explorer itself. Its
-states are nearly alike, so each is cut into rows and these into tags and texts; of all of them
-every one is stored once, and the whole is compressed.
+A recording holds every state of an explorer's main controls, computed by the explorer itself. The
+states are nearly alike. So each state is cut into rows, each row into tags and texts, and a piece
+that occurs in many states is stored once. The result is compressed.
 """
 
 import base64
@@ -23,8 +23,8 @@ from chapter3_helpers.explorers.core.controls import (
     Slider,
     Steps,
     Switch,
+    TextField,
     Thumbnails,
-    Words,
 )
 from chapter3_helpers.explorers.core.style import STYLE
 from chapter3_helpers.explorers.core.widget import Explorer
@@ -56,12 +56,12 @@ def choices(explorer: Explorer, control: Control, start: Any) -> list[Choice]:
     """Return the steps of a control that are recorded, for where the explorer stands."""
     match control:
         case Steps():
-            options = explorer.controls[control.name].options
+            options = explorer.widgets[control.name].options
             pairs = [o if isinstance(o, tuple) else (str(o), o) for o in options]
         case Slider():
             count = round((control.high - control.low) / control.step)
             values = [control.low + i * control.step for i in range(count + 1)]
-            widget = explorer.controls[control.name]
+            widget = explorer.widgets[control.name]
             pairs = [(format(value, widget.readout_format.strip("d")), value) for value in values]
         case Seed():
             values = sorted({start, *SEEDS})
@@ -79,10 +79,10 @@ def choices(explorer: Explorer, control: Control, start: Any) -> list[Choice]:
 def recorded_controls(name: str, explorer: Explorer, most: int) -> list[Control]:
     """Return the controls that a recording moves: those named above, or the first that fit."""
     if name in RECORDED:
-        return [control for control in explorer.spec if control.name in RECORDED[name]]
+        return [control for control in explorer.controls if control.name in RECORDED[name]]
     chosen, states = [], 1
-    for control in explorer.spec:
-        if isinstance(control, Words) or not control.enabled(explorer.settings):
+    for control in explorer.controls:
+        if isinstance(control, TextField) or not control.enabled(explorer.settings):
             continue
         steps = len(choices(explorer, control, explorer.settings[control.name]))
         if states * steps <= most:
@@ -109,7 +109,7 @@ class Recording:
         """Return what the explorer shows now: what lies under buttons, the panels, the code."""
         under = "".join(
             self.explorer.places[control.name].children[0].value
-            for control in self.explorer.spec
+            for control in self.explorer.controls
             if isinstance(control, Thumbnails)
         )
         code = self.explorer.code(self.explorer.settings)
@@ -143,7 +143,7 @@ class Recording:
             "controls": [self.described(control) for control in self.controls],
             "others": [
                 self.described(control)
-                for control in self.explorer.spec
+                for control in self.explorer.controls
                 if control not in self.controls and control.enabled(self.start)
             ],
             "tokens": list(self.tokens),
@@ -157,7 +157,7 @@ class Recording:
         names = ("thumbnails", "buttons", "buttons", "list", "switch", "slider")
         kind = next(n for k, n in zip(kinds, names, strict=True) if isinstance(control, k))
         start = self.start[control.name]
-        named = [] if isinstance(control, Words) else choices(self.explorer, control, start)
+        named = [] if isinstance(control, TextField) else choices(self.explorer, control, start)
         label = next((label for label, value in named if value == start), str(start))
         return {
             "name": control.name,

@@ -21,7 +21,7 @@ from chapter3_helpers.explorers.core.controls import (
     Slider,
     Steps,
     Switch,
-    Words,
+    TextField,
 )
 from chapter3_helpers.explorers.core.panels import render
 from chapter3_helpers.explorers.core.widget import Explorer
@@ -47,14 +47,14 @@ def explorer(topic: str) -> Explorer:
 
 def values(subject: Explorer, control) -> list:
     """Return what a control can be moved to at present."""
-    if isinstance(control, Words):
+    if isinstance(control, TextField):
         return TEXTS
     if isinstance(control, Switch):
         return [True, False]
     if isinstance(control, Pick):
         return list(control.options)
     if isinstance(control, Steps):
-        return [value for _, value in subject.controls[control.name]._options_full]
+        return [value for _, value in subject.widgets[control.name]._options_full]
     if isinstance(control, Seed):
         return list(range(control.low, control.high + 1))
     steps = round((control.high - control.low) / control.step)
@@ -99,12 +99,12 @@ def test_random_walks_over_all_controls(topic):
     def walk(data):
         subject.reset()
         for _ in range(10):
-            control = data.draw(st.sampled_from(subject.spec))
+            control = data.draw(st.sampled_from(subject.controls))
             choices = st.sampled_from(values(subject, control))
-            if isinstance(control, Words):
+            if isinstance(control, TextField):
                 choices = choices | st.text(max_size=40)
-            subject.controls[control.name].value = data.draw(choices, label=control.name)
-            typed = [c for c in subject.spec if isinstance(c, Words)]
+            subject.widgets[control.name].value = data.draw(choices, label=control.name)
+            typed = [c for c in subject.controls if isinstance(c, TextField)]
             if 'class="error"' in subject.view.value:
                 assert any(subject.settings[c.name] != c.default for c in typed)
         check_code(topic, subject.settings)
@@ -115,7 +115,7 @@ def test_random_walks_over_all_controls(topic):
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_code_agrees_at_both_ends_of_every_control(topic):
     subject = explorer(topic)
-    for control in subject.spec:
+    for control in subject.controls:
         subject.reset()
         every = values(subject, control)
         ends = isinstance(control, Seed | Slider | Steps)
@@ -128,14 +128,14 @@ def test_the_code_agrees_at_both_ends_of_every_control(topic):
 def test_nothing_is_left_behind(topic):
     """However often it is drawn anew, no drawing leaves an object: the same walk twice."""
     subject, steps = explorer(topic), 40
-    moved = [c for c in subject.spec if isinstance(c, Seed | Slider | Steps)]
+    moved = [c for c in subject.controls if isinstance(c, Seed | Slider | Steps)]
 
     def living_after_a_walk() -> tuple[int, int]:
         subject.reset()
         choose = random.Random(0)
         for _ in range(steps):
             control = choose.choice(moved)
-            subject.controls[control.name].value = choose.choice(values(subject, control))
+            subject.widgets[control.name].value = choose.choice(values(subject, control))
         gc.collect()
         return len(gc.get_objects()), len(widget_registry._instances)
 
@@ -149,12 +149,12 @@ def test_reset_goes_back_to_the_start(topic):
     subject = explorer(topic)
     subject.reset()
     start, defaults = subject.view.value, subject.settings
-    for control in subject.spec:
+    for control in subject.controls:
         if isinstance(control, Seed | Slider | Steps):
-            subject.controls[control.name].value = values(subject, control)[-1]
+            subject.widgets[control.name].value = values(subject, control)[-1]
     assert subject.settings != defaults
     subject.reset_button.click()
-    assert subject.settings == defaults == {c.name: c.default for c in subject.spec}
+    assert subject.settings == defaults == {c.name: c.default for c in subject.controls}
     assert subject.view.value == start == render(subject.panels(defaults))
 
 
@@ -184,8 +184,8 @@ def test_the_python_button_shows_and_hides_a_few_lines(topic):
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_every_control_has_a_label_a_tooltip_and_a_readout(topic):
-    for control in explorer(topic).spec:
-        widget = explorer(topic).controls[control.name]
+    for control in explorer(topic).controls:
+        widget = explorer(topic).widgets[control.name]
         assert widget.description == control.label
         assert len(control.label) > 0
         assert len(control.tooltip) > 10
@@ -198,9 +198,9 @@ def test_help_and_signature_name_every_setting(topic):
     function = getattr(explorers, f"{topic}_explorer")
     assert function.__name__ == f"{topic}_explorer"
     parameters = inspect.signature(function).parameters.values()
-    spec = explorer(topic).spec
-    assert [(p.name, p.default) for p in parameters] == [(c.name, c.default) for c in spec]
-    assert all(f"{control.name}: {control.tooltip}" in function.__doc__ for control in spec)
+    controls = explorer(topic).controls
+    assert [(p.name, p.default) for p in parameters] == [(c.name, c.default) for c in controls]
+    assert all(f"{control.name}: {control.tooltip}" in function.__doc__ for control in controls)
     with pytest.raises(ValueError, match=r"settings must be among .*, got nonsense"):
         function(nonsense=1)
 
@@ -208,8 +208,8 @@ def test_help_and_signature_name_every_setting(topic):
 @pytest.mark.parametrize("topic", TOPICS)
 def test_markup_that_a_reader_types_is_escaped(topic):
     subject = explorer(topic)
-    for control in subject.spec:
-        if isinstance(control, Words):
+    for control in subject.controls:
+        if isinstance(control, TextField):
             subject.set(**{control.name: "<i>x</i> <script>y</script>"})
             subject.code_button.value = True
             for view in (subject.view, subject.code_view):
@@ -239,14 +239,14 @@ def test_a_refused_change_moves_nothing(refused):
         subject.set(**{"text": "one two", "seed": 5, "d_out": 4, "num_heads": 2, **refused})
     assert subject.settings == before
     assert subject.view.value == shown
-    subject.controls["seed"].value = 6  # and the controls still work
+    subject.widgets["seed"].value = 6  # and the controls still work
     assert subject.view.value != shown
 
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_every_step_of_a_slider_is_accepted(topic):
     subject = explorer(topic)
-    for control in subject.spec:
+    for control in subject.controls:
         if isinstance(control, Slider):
             every = values(subject, control)
             for value in [*every[:25], every[-1]]:
@@ -259,7 +259,7 @@ def test_every_step_of_a_slider_is_accepted(topic):
 def test_two_explorers_share_nothing():
     first, second = explorers.attention_explorer(), explorers.attention_explorer(seed=5)
     before = second.view.value
-    first.controls["seed"].value = 7
+    first.widgets["seed"].value = 7
     assert second.view.value == before
     assert first.settings["seed"] == 7
     assert second.settings["seed"] == 5

@@ -39,7 +39,7 @@ def test_the_defaults_are_the_change_of_the_notebook():
 def test_every_weight_can_be_reached_and_nothing_else(name):
     explorer = handmade_transformer_explorer(name=name)
     array = np.atleast_2d(MODEL.weights()[name])
-    rows, columns = explorer.controls["row"], explorer.controls["column"]
+    rows, columns = explorer.widgets["row"], explorer.widgets["column"]
     assert (len(rows.options), len(columns.options)) == array.shape
     assert (explorer.places["row"].layout.display == "none") == (name == "c_proj_bias")
     rows.index, columns.index = len(rows.options) - 1, 7
@@ -50,7 +50,7 @@ def test_every_weight_can_be_reached_and_nothing_else(name):
 
 def test_the_value_that_a_weight_had_is_marked():
     explorer = handmade_transformer_explorer()
-    marked = [value for label, value in explorer.controls["value"].options if "as it was" in label]
+    marked = [value for label, value in explorer.widgets["value"].options if "as it was" in label]
     assert marked == [1024.0]
     explorer.set(value=1024.0)
     assert note(explorer.settings) == (

@@ -51,9 +51,9 @@ def test_the_newest_row_is_marked_and_the_triangle_is_counted():
 def test_a_seed_is_there_for_random_matrices_alone_and_they_take_any_words():
     explorer = masking_explorer()
     assert explorer.places["seed"].layout.display == "none"
-    explorer.controls["text"].value = "She said that the bank was closed"
+    explorer.widgets["text"].value = "She said that the bank was closed"
     assert "consist of the words" in explorer.view.value
-    explorer.controls["matrices"].value = RANDOM
+    explorer.widgets["matrices"].value = RANDOM
     assert explorer.places["seed"].layout.display is None
     assert "“closed” looks most at" in explorer.view.value
 
@@ -75,8 +75,8 @@ def test_the_path_of_one_number_says_which_keys_are_hidden():
 def test_a_sentence_that_is_typed_anew_is_read_to_its_end_unless_the_reader_stopped_before():
     explorer = masking_explorer()
     for text in ("The", "The dog", "The dog left the milk"):  # as it is typed
-        explorer.controls["text"].value = text
+        explorer.widgets["text"].value = text
     assert explorer.settings["tokens_read"] == 5
     explorer.set(tokens_read=2)
-    explorer.controls["text"].value = SENTENCE
+    explorer.widgets["text"].value = SENTENCE
     assert explorer.settings["tokens_read"] == 2

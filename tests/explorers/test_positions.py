@@ -107,7 +107,7 @@ def test_one_word_is_enough(scheme):
 def test_every_word_but_the_last_which_is_watched_can_be_swapped():
     explorer = positions_explorer(text="one two three")
     for name in ("first", "second"):
-        assert [value for _, value in explorer.controls[name].options] == [0, 1]
+        assert [value for _, value in explorer.widgets[name].options] == [0, 1]
 
 
 def test_too_many_words_are_a_sentence():

@@ -75,9 +75,9 @@ def test_the_adjective_may_stand_anywhere():
 
 def test_a_sentence_that_it_cannot_read_is_told_what_it_can():
     explorer = pronouns_explorer()
-    explorer.controls["text"].value = "The wolf was shy"
+    explorer.widgets["text"].value = "The wolf was shy"
     assert "got &#x27;wolf&#x27;" in explorer.view.value
-    explorer.controls["text"].value = "the " * 30 + "milk was sour"
+    explorer.widgets["text"].value = "the " * 30 + "milk was sour"
     assert "This sentence has 33 tokens" in explorer.view.value
 
 

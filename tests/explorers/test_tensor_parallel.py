@@ -46,9 +46,9 @@ def test_the_weights_of_all_devices_are_those_of_the_module():
 
 def test_only_what_can_be_shared_is_offered():
     explorer = tensor_parallel_explorer(num_heads=12)
-    assert explorer.controls["num_kv_heads"].options == (1, 2, 3, 4, 6, 12)
+    assert explorer.widgets["num_kv_heads"].options == (1, 2, 3, 4, 6, 12)
     explorer.set(num_kv_heads=6)
-    assert explorer.controls["num_processes"].options == (1, 2, 3, 6)
+    assert explorer.widgets["num_processes"].options == (1, 2, 3, 6)
     explorer.set(num_kv_heads=1)
     assert explorer.settings["num_processes"] == 1
     assert note(explorer.settings) == (

@@ -58,7 +58,7 @@ def first_state(name: str, settings: dict) -> tuple[str, str]:
     explorer = getattr(explorers, name)(**settings)
     words = f"{explorer!r} It begins with " + ", ".join(
         f"{control.label} {explorer.settings[control.name]}"
-        for control in explorer.spec
+        for control in explorer.controls
         if control.enabled(explorer.settings)
     )
     page = (

@@ -13,7 +13,7 @@ from chapter3_helpers.explorers.core.controls import (
     Seed,
     Steps,
     Switch,
-    Words,
+    TextField,
 )
 from chapter3_helpers.explorers.core.panels import render, render_error
 from chapter3_helpers.explorers.core.widget import Explorer
@@ -57,10 +57,10 @@ class PageExplorer:
 
     def snapshot(self) -> tuple[dict[str, Any], list[str]]:
         """Read the value of every control, and what the explorer shows."""
-        names = [control.name for control in self.model.spec]
+        names = [control.name for control in self.model.controls]
         found, shown = self.root.evaluate(SNAPSHOT, names)
-        settings = {control.name: control.default for control in self.model.spec}
-        for control, parts in zip(self.model.spec, found, strict=True):
+        settings = {control.name: control.default for control in self.model.controls}
+        for control, parts in zip(self.model.controls, found, strict=True):
             settings[control.name] = _value(control, parts, settings)
         return settings, shown
 
@@ -135,14 +135,16 @@ class PageExplorer:
         """Make a control one that can be moved, and a text one that can be read."""
         start = self.model.settings
         now, _ = self.snapshot()
-        typed = any(now[c.name] != start[c.name] for c in self.model.spec if isinstance(c, Words))
+        typed = any(
+            now[c.name] != start[c.name] for c in self.model.controls if isinstance(c, TextField)
+        )
         alone = isinstance(control, Steps) and len(control.offered(now)) == 1
         if control.enabled(now) and not typed and not alone:
             return
         self.reset()
         if control.enabled(start):
             return
-        for other in self.model.spec:
+        for other in self.model.controls:
             for value in _choices(other):
                 if control.enabled({**start, other.name: value}):
                     return self.choose(other, value)
@@ -163,7 +165,7 @@ class PageExplorer:
 
     def move_by_keyboard(self, control: Control) -> None:
         place = self.control(control)
-        if isinstance(control, Words):
+        if isinstance(control, TextField):
             place.locator("input").focus()
             self.page.keyboard.press("End")
             self.page.keyboard.type(" and more")
@@ -188,7 +190,7 @@ class PageExplorer:
 
     def move_by_mouse(self, control: Control) -> None:
         place = self.control(control)
-        if isinstance(control, Words):
+        if isinstance(control, TextField):
             place.locator("input").click()
             self.page.keyboard.type("x")
         elif isinstance(control, Switch):
@@ -221,7 +223,7 @@ class PageExplorer:
         self.page.keyboard.press("Enter")
         self.page.wait_for_timeout(200)  # while it closes
 
-    def type_text(self, control: Words, text: str) -> None:
+    def type_text(self, control: TextField, text: str) -> None:
         self.control(control).locator("input").fill(text)
 
     def press(self, label: str) -> None:
@@ -230,7 +232,7 @@ class PageExplorer:
 
 def _value(control: Control, parts: dict[str, Any], settings: dict[str, Any]) -> Any:
     """Return a control's value, from what its parts show."""
-    if isinstance(control, Words):
+    if isinstance(control, TextField):
         return parts["text"]
     if isinstance(control, Switch):
         return parts["on"]

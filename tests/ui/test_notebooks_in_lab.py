@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.core.controls import Seed, Slider, Steps, Switch, Words
+from chapter3_helpers.explorers.core.controls import Seed, Slider, Steps, Switch, TextField
 from chapter3_helpers.explorers.core.widget import Explorer
 from tests.notebook_files import NOTEBOOKS, code_cells, notebook_paths, read
 from tests.ui.driver import PARSE, READ, PageExplorer
@@ -72,9 +72,9 @@ def test_explorer_follows_keyboard_and_mouse_and_shows_what_the_package_computes
 
 def value_of(explorer: Explorer, name: str, label: str):
     """Return the value that a recording means by what it shows."""
-    control = next(control for control in explorer.spec if control.name == name)
+    control = next(control for control in explorer.controls if control.name == name)
     if isinstance(control, Steps):
-        options = explorer.controls[name].options
+        options = explorer.widgets[name].options
         pairs = [
             option if isinstance(option, tuple) else (str(option), option) for option in options
         ]
@@ -186,7 +186,7 @@ def build(stuck):
         lambda settings: [Note(str(settings["a"]))],
         lambda settings: [f"a = {settings['a']}"],
     )
-    explorer.controls["a"].disabled = stuck
+    explorer.widgets["a"].disabled = stuck
     return explorer
 """
 
@@ -216,8 +216,8 @@ def drive(explorer: PageExplorer) -> None:
     explorer.root.scroll_into_view_if_needed()
     explorer.settle_at(explorer.model.settings)
     _, start = explorer.snapshot()
-    kinds = {type(control): control for control in explorer.model.spec}
-    for control in explorer.model.spec:
+    kinds = {type(control): control for control in explorer.model.controls}
+    for control in explorer.model.controls:
         moves = [explorer.move_by_keyboard]
         if kinds[type(control)] is control:
             moves.append(explorer.move_by_mouse)
@@ -231,8 +231,8 @@ def drive(explorer: PageExplorer) -> None:
     explorer.reset()
     explorer.press("Python")
     explorer.settle_code()
-    for control in explorer.model.spec:
-        if isinstance(control, Words):
+    for control in explorer.model.controls:
+        if isinstance(control, TextField):
             explorer.enable(control)
             check_typed_text(explorer, control)
     explorer.reset()
@@ -241,7 +241,7 @@ def drive(explorer: PageExplorer) -> None:
     explorer.press("Python")
 
 
-def check_typed_text(explorer: PageExplorer, control: Words) -> None:
+def check_typed_text(explorer: PageExplorer, control: TextField) -> None:
     """Markup that a reader types is shown as text; an empty text gets a sentence."""
     for text in (MARKUP, ""):
         before, _ = explorer.snapshot()

@@ -175,7 +175,7 @@ class Switch(Control):
 
 
 @dataclass(frozen=True)
-class Words(Control):
+class TextField(Control):
     """A line of text that the reader types."""
 
     presented: bool = field(default=False, kw_only=True)

@@ -7,13 +7,13 @@ from typing import Any
 import torch
 
 from chapter3_helpers.diagrams.core.painting import short
-from chapter3_helpers.explorers.core.controls import Buttons, Settings, Words
+from chapter3_helpers.explorers.core.controls import Buttons, Settings, TextField
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
 EXAMPLE_TEXT = " ".join(TOKENS)
 MOST_TOKENS = 24
 
-SENTENCE = Words(
+SENTENCE = TextField(
     "text",
     "sentence",
     EXAMPLE_TEXT,

@@ -34,7 +34,7 @@ class Panel:
         raise NotImplementedError
 
     def presented(self) -> "Panel":
-        """Return it as it is read from the back row."""
+        """Return the panel as it is shown while the explorer is presented."""
         return self
 
 
@@ -237,8 +237,9 @@ class Note(Panel):
 def render(panels: Sequence[Panel], present: bool = False) -> str:
     """Return the HTML of several panels, side by side where there is room.
 
-    For the back row it is what is said, the first picture and what belongs beside that. What
-    belongs to a control of small pictures is drawn there instead.
+    While an explorer is presented, only the notes, the first picture and the panels that belong
+    beside it are shown. The ``Heads`` under the buttons of a ``Thumbnails`` control are left out,
+    since the widget draws them there.
     """
     panels = [panel for panel in panels if not getattr(panel, "control", None)]
     if present:
@@ -252,7 +253,6 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
 
 
 def render_error(message: str, before: str = "") -> str:
-    """Return the HTML of a sentence that says why there is nothing new to show, and of what was
-    shown before, dimmed."""
+    """Return the HTML of an error message, with the picture from before it dimmed below."""
     stale = f'<div class="c3-stale" aria-hidden="true">{before}</div>' if before else ""
     return f'<div class="c3"><p class="error" role="alert">{escape(message)}</p></div>{stale}'

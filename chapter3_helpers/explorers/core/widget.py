@@ -43,12 +43,12 @@ class Explorer(widgets.VBox):
         lines: Callable[[Settings], Sequence[str]],
         settings: Settings | None = None,
     ):
-        self.name, self.spec = name, tuple(controls)
+        self.name, self.controls = name, tuple(controls)
         self.panels, self.lines = panels, lines
         self._quiet = True  # while several controls change together, the view waits
-        self._drawn = ""  # what was shown last, for where a text can't be read
+        self._drawn = ""  # the last picture; it stays, dimmed, while a text can't be read
         defaults = {control.name: control.default for control in controls}
-        self.controls: dict[str, widgets.Widget] = {
+        self.widgets: dict[str, widgets.Widget] = {
             control.name: control.build(defaults) for control in controls
         }
         self.reset_button = widgets.Button(
@@ -68,13 +68,13 @@ class Explorer(widgets.VBox):
         )
         self.view = widgets.HTML(layout=widgets.Layout(width="100%"))
         self.code_view = widgets.HTML(layout=widgets.Layout(width="100%", display="none"))
-        for widget in self.controls.values():
+        for widget in self.widgets.values():
             widget.observe(self._changed, names="value")
         self.reset_button.on_click(self.reset)
         for button in (self.code_button, self.present_button):
             button.observe(self._changed, names="value")
-        self.places = {c.name: c.place(self.controls[c.name]) for c in self.spec}
-        below = [self.places[c.name] for c in self.spec if isinstance(c, Thumbnails)]
+        self.places = {c.name: c.place(self.widgets[c.name]) for c in self.controls}
+        below = [self.places[c.name] for c in self.controls if isinstance(c, Thumbnails)]
         above = [place for place in self.places.values() if place not in below]
         tools = widgets.HBox([self.reset_button, self.code_button, self.present_button])
         bar = widgets.Box([*above, tools])
@@ -88,7 +88,7 @@ class Explorer(widgets.VBox):
         # so that a page's own style, or a test, can find an explorer and its controls
         self.add_class("c3-explorer")
         self.view.add_class("c3-view")
-        for control in self.spec:
+        for control in self.controls:
             place = self.places[control.name]
             place.add_class(f"c3-control-{control.name}")
             if not control.presented:
@@ -99,7 +99,7 @@ class Explorer(widgets.VBox):
     @property
     def settings(self) -> dict[str, Any]:
         """The values of all controls, by name."""
-        return {name: widget.value for name, widget in self.controls.items()}
+        return {name: widget.value for name, widget in self.widgets.items()}
 
     def code(self, settings: Settings) -> str:
         """Return what the Python button shows for some settings."""
@@ -111,22 +111,22 @@ class Explorer(widgets.VBox):
         Raises:
             ValueError: there is no such control, or it has no such value. Nothing has moved then.
         """
-        unknown = values.keys() - self.controls.keys()
+        unknown = values.keys() - self.widgets.keys()
         if unknown:
             raise ValueError(
-                f"settings must be among {', '.join(self.controls)}, got {', '.join(unknown)}"
+                f"settings must be among {', '.join(self.widgets)}, got {', '.join(unknown)}"
             )
         before = self.settings
         self._quiet = True
         try:
-            for control in self.spec:  # in order: later options depend on earlier values
+            for control in self.controls:  # in order: later options depend on earlier values
                 if control.name in values:
                     self._offer(control)
                     self._move(control, values[control.name])
         except ValueError:
-            for control in self.spec:
+            for control in self.controls:
                 self._offer(control)
-                self.controls[control.name].value = before[control.name]
+                self.widgets[control.name].value = before[control.name]
             raise
         finally:
             self._quiet = False
@@ -138,7 +138,7 @@ class Explorer(widgets.VBox):
 
     def _move(self, control: Control, value: Any) -> None:
         """Move one control, and refuse what a reader could not choose there."""
-        widget = self.controls[control.name]
+        widget = self.widgets[control.name]
         with contextlib.suppress(TraitError):  # a slider moves to its end instead: see below
             widget.value = value
         offered = widget.value == value
@@ -157,11 +157,12 @@ class Explorer(widgets.VBox):
     def _offer(self, control: Control) -> None:
         """Give a control the options that fit the other settings, keeping the nearest value.
 
-        What plays and was at its end stays there: who types a sentence sees all of it read.
+        A control with a play button that stood at its last option moves to the new last one: while
+        somebody types a sentence, all of it stays read.
         """
         if not isinstance(control, Steps):
             return
-        widget = self.controls[control.name]
+        widget = self.widgets[control.name]
         options = control.offered(self.settings)
         if options == list(widget.options):
             return
@@ -178,7 +179,7 @@ class Explorer(widgets.VBox):
         """Show what belongs to the present settings."""
         self._quiet = True
         try:
-            for control in self.spec:
+            for control in self.controls:
                 self._offer(control)
                 layout = self.places[control.name].layout
                 display = None if control.enabled(self.settings) else "none"

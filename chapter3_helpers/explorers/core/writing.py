@@ -43,8 +43,9 @@ def some_of(count: int, picked: int | None = None) -> list[int | None]:
 def stop(group: str, said: str, kind: str = "") -> str:
     """Return an unseen radio button that lets the keyboard reach a label.
 
-    The Tab key reaches a group of them once, and the arrows walk through it: JupyterLab would take
-    these for itself, but for the first attribute. Groups end at the ``<form>`` around them.
+    The Tab key stops at a group of radio buttons once, and the arrow keys walk through the group.
+    JupyterLab also moves between cells by arrow keys; ``data-lm-suppress-shortcuts`` switches that
+    off here. A group ends at the ``<form>`` around it.
     """
     return (
         f"<input type=radio data-lm-suppress-shortcuts name={group}{kind and f' class={kind}'} "
