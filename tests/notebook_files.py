@@ -2,10 +2,14 @@
 
 import ast
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import nbformat
+
+from chapter3_helpers import explorers
+from chapter3_helpers.explorers.core.widget import Explorer
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -53,11 +57,48 @@ def printed(cell: nbformat.NotebookNode) -> str:
     return "\n".join(texts)
 
 
-def explorer_call(cell: nbformat.NotebookNode) -> tuple[str, dict[str, Any]] | None:
-    """Return the name and the settings of the explorer that a cell shows, if it shows one."""
-    texts = [output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", [])]
-    if not any(text.startswith("Explorer: ") for text in texts):
-        return None
-    call = ast.parse(cell.source).body[-1].value
-    settings = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
-    return ast.unparse(call.func), settings
+@dataclass(frozen=True)
+class ExplorerCall:
+    """The explorer that a cell ends in: ``attention_explorer(CausalAttention, seed=5)``."""
+
+    function: str
+    shown: str | None  # the class that it is given, if any: one that the notebook has defined
+    settings: dict[str, Any]
+    definitions: str  # what the notebook imports and defines before it, where a class is shown
+
+    @property
+    def name(self) -> str:
+        """What to call it: a notebook may show one explorer with several classes."""
+        return "-".join(filter(None, [self.function, self.shown]))
+
+    def build(self) -> Explorer:
+        """Make the explorer that the cell shows."""
+        space: dict[str, Any] = {}
+        exec(self.definitions, space)
+        shown = [space[self.shown]] if self.shown else []
+        return getattr(explorers, self.function)(*shown, **self.settings)
+
+
+def explorer_calls(notebook: nbformat.NotebookNode) -> list[ExplorerCall | None]:
+    """Return the explorer that each cell ends in, None for a cell that ends in something else."""
+    calls: list[ExplorerCall | None] = []
+    defined: list[ast.stmt] = []
+    for cell in notebook.cells:
+        statements = ast.parse(cell.source).body if cell.cell_type == "code" else []
+        defined += [statement for statement in statements if _defines(statement)]
+        call = getattr(statements[-1], "value", None) if statements else None
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in explorers.__all__:
+            shown = ast.unparse(call.args[0]) if call.args else None
+            settings = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+            before = "\n".join(map(ast.unparse, defined)) if shown else ""
+            calls.append(ExplorerCall(ast.unparse(call.func), shown, settings, before))
+        else:
+            calls.append(None)
+    return calls
+
+
+def _defines(statement: ast.stmt) -> bool:
+    """Return whether a statement only gives names to things: it computes and prints nothing."""
+    kinds = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)
+    constant = isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
+    return constant or isinstance(statement, kinds)

@@ -1,9 +1,14 @@
 """The big explorer: every mechanism of the chapter, on one sentence.
 
-Its home is ``07_fused_multihead``, where the ladder of mechanisms is complete.
+Its home is ``07_fused_multihead``, where the ladder of mechanisms is complete. A class that stands
+in a notebook's cell is shown by ``attention_explorer(CausalAttention)``: the explorer opens on the
+mechanism that it is, which is told by its layers, and computes that with the class. What is no such
+class gets a ``TypeError``.
 """
 
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
@@ -34,16 +39,18 @@ from chapter3_helpers.explorers.core.mechanisms import (
     SPLIT,
     UNMASKED,
     WRAPPER,
+    Classes,
     State,
     attention_flow,
     attention_state,
     by_hand,
     dropped_cells,
+    mechanism_of,
     module_arguments,
     number_path,
 )
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.widget import Explorer, described
 from chapter3_helpers.fused_multihead import count_parameters
 
 TEXT = "Ann saw cats and Bob saw dogs"
@@ -154,9 +161,9 @@ CONTROLS = (
 )
 
 
-def attention_panels(settings: Settings) -> list[Panel]:
+def attention_panels(settings: Settings, classes: Classes = CLASSES) -> list[Panel]:
     """Return the heads to choose from, what is said of one, and the view that was asked for."""
-    state = attention_state(settings)
+    state = attention_state(settings, classes)
     tokens = state.tokens
     head = min(settings["head"], len(state.weights) - 1)
     row, column = (min(settings[name], len(tokens) - 1) for name in ("row", "column"))
@@ -168,6 +175,8 @@ def attention_panels(settings: Settings) -> list[Panel]:
     matrix = Matrix(title, state.weights[head], tokens, hidden=state.hidden, picked=row)
     if state.weights is not state.undropped:
         matrix = replace(matrix, dropped=dropped_cells(state)[head])
+    if not state.explained:
+        return [*panels, matrix]
     if settings["show"] == COMPUTATION:
         flow = attention_flow(state, head, row)
         return [*panels, Flow(flow, large=lambda: attention_flow(state, head, row, alone=True))]
@@ -187,8 +196,33 @@ def attention_panels(settings: Settings) -> list[Panel]:
 
 
 def _note(settings: Settings, state: State, head: int) -> str:
+    said = _note_of_own_class(settings, state)
+    if state.explained:
+        said.append(_note_of_weights(settings, state, head))
+    return " ".join(said)
+
+
+def _note_of_own_class(settings: Settings, state: State) -> list[str]:
+    """Say that a class is the reader's, and what it does otherwise than its mechanism."""
+    if state.module is None or type(state.module) in CLASSES.values():
+        return []
+    said = [f"This is {type(state.module).__name__} as it stands in your notebook."]
+    if state.hidden is None and settings["mechanism"] not in UNMASKED:
+        said.append("It hides nothing: every token sees the future.")
+    if not state.scaled:
+        said.append("It does not divide the scores by √D.")
+    if not state.explained:
+        said.append(
+            "What it computes is not the softmax of its queries times its keys, times its values: "
+            "only its weights can be shown."
+        )
+    return said
+
+
+def _note_of_weights(settings: Settings, state: State, head: int) -> str:
     if by_hand(settings):
-        return f"Made by hand, this head attends to {list(HEADS.values())[head]}."
+        made_for = list(HEADS.values())[head]
+        return f"Made by hand, this head attends to {made_for}."
     times = settings["scale"]
     scaled = f"; the inputs are multiplied by {times}, so that it shows" if times > 1 else ""
     if state.module is None:
@@ -196,7 +230,7 @@ def _note(settings: Settings, state: State, head: int) -> str:
     return f"Untrained: what a head prefers is chance{scaled}."
 
 
-def attention_code(settings: Settings) -> list[str]:
+def attention_code(settings: Settings, classes: Classes = CLASSES) -> list[str]:
     """Return the lines of Python that compute the weights without the explorer."""
     mechanism, seed, p = settings["mechanism"], settings["seed"], settings["dropout"]
     if by_hand(settings):
@@ -212,9 +246,11 @@ def attention_code(settings: Settings) -> list[str]:
         imports.append("from chapter3_helpers.dot_products import simple_self_attention")
         lines.append("_, weights = simple_self_attention(x)")
     else:
-        kind = CLASSES[mechanism]
-        imports.append(f"from {kind.__module__} import {kind.__name__}")
-        call = f"{kind.__name__}({', '.join(map(str, module_arguments(settings, 'len(x)')))})"
+        kind = classes[mechanism]
+        if kind is CLASSES[mechanism]:
+            imports.append(f"from {kind.__module__} import {kind.__name__}")
+        arguments = module_arguments(settings, "len(x)", classes).items()
+        call = f"{kind.__name__}({', '.join(f'{name}={size}' for name, size in arguments)})"
         if by_hand(settings):
             lines.append(f"attention = make_by_hand({call}, x)")
         else:
@@ -233,4 +269,13 @@ def attention_code(settings: Settings) -> list[str]:
     return ["import torch", *sorted(imports), "", *lines]
 
 
-attention_explorer = explorer_function("attention", CONTROLS, attention_panels, attention_code)
+@described(CONTROLS)
+def attention_explorer(attention_class: type | None = None, /, **settings: Any) -> Explorer:
+    name, classes = "attention", CLASSES
+    if attention_class is not None:
+        mechanism = mechanism_of(attention_class)
+        name = f"attention, as {attention_class.__name__} computes it"
+        classes = {**CLASSES, mechanism: attention_class}
+        settings = {"mechanism": mechanism, **settings}
+    panels, lines = (partial(of, classes=classes) for of in (attention_panels, attention_code))
+    return Explorer(name, CONTROLS, panels, lines, settings)

@@ -14,7 +14,7 @@ from folds import MARK
 from sphinx.application import Sphinx
 from sphinx.util.display import status_iterator
 
-from tests.notebook_files import explorer_call, notebook_paths, read
+from tests.notebook_files import explorer_calls, notebook_paths, read
 
 TABLE_HEADING = "## The map of the series"
 
@@ -39,9 +39,9 @@ def without_navigation(source: str) -> str:
     return "\n".join(line for line in lines if not ("[map](" in line and " · " in line))
 
 
-def page(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode:
+def page(notebook: nbformat.NotebookNode, name: str, folder: Path) -> nbformat.NotebookNode:
     """Turn a notebook into a page; what its explorers record is written into a folder."""
-    for cell in notebook.cells:
+    for cell, call in zip(notebook.cells, explorer_calls(notebook), strict=True):
         if cell.cell_type == "markdown":
             cell.source = without_navigation(with_links(cell.source))
             if cell.metadata.get("jp-MarkdownHeadingCollapsed"):
@@ -50,8 +50,8 @@ def page(notebook: nbformat.NotebookNode, folder: Path) -> nbformat.NotebookNode
             continue
         if cell.metadata.get("jupyter", {}).get("source_hidden"):
             cell.metadata.tags = [*cell.metadata.get("tags", []), "hide-input"]
-        if shown := explorer_call(cell):
-            html = recordings.write(*shown, folder)
+        if call:
+            html = recordings.write(call, name, folder)
             cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": html})]
         for output in cell.outputs:
             alt = output.get("metadata", {}).get("image/png", {}).get("alt")
@@ -77,7 +77,7 @@ def write_pages(app: Sphinx) -> None:
     recordings.write_style(recorded)
     paths = notebook_paths()
     for path in status_iterator(paths, "recording explorers... ", length=len(paths)):
-        notebook = page(read(path), recorded / "recordings")
+        notebook = page(read(path), path.stem, recorded / "recordings")
         text = nbformat.writes(notebook)
         target = folder / path.name
         if not target.exists() or target.read_text("utf-8") != text:

@@ -14,7 +14,6 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from chapter3_helpers import explorers
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Control,
@@ -28,6 +27,7 @@ from chapter3_helpers.explorers.core.controls import (
 )
 from chapter3_helpers.explorers.core.style import STYLE
 from chapter3_helpers.explorers.core.widget import Explorer
+from tests.notebook_files import ExplorerCall
 
 MOST_STATES = (640, 320, 160, 80)  # as many as fit into the largest size
 MOST_STEPS = 11
@@ -76,10 +76,10 @@ def choices(explorer: Explorer, control: Control, start: Any) -> list[Choice]:
     return [(label, value) for label, value in pairs if value in kept]
 
 
-def recorded_controls(name: str, explorer: Explorer, most: int) -> list[Control]:
+def recorded_controls(function: str, explorer: Explorer, most: int) -> list[Control]:
     """Return the controls that a recording moves: those named above, or the first that fit."""
-    if name in RECORDED:
-        return [control for control in explorer.controls if control.name in RECORDED[name]]
+    if function in RECORDED:
+        return [control for control in explorer.controls if control.name in RECORDED[function]]
     chosen, states = [], 1
     for control in explorer.controls:
         if isinstance(control, TextField) or not control.enabled(explorer.settings):
@@ -94,11 +94,10 @@ def recorded_controls(name: str, explorer: Explorer, most: int) -> list[Control]
 class Recording:
     """All states of an explorer's main controls."""
 
-    def __init__(self, name: str, settings: dict[str, Any], most: int):
-        self.explorer = getattr(explorers, name)(**settings)
-        self.name = name
-        self.start = self.explorer.settings
-        self.controls = recorded_controls(name, self.explorer, most)
+    def __init__(self, function: str, explorer: Explorer, most: int):
+        self.explorer = explorer
+        self.start = explorer.settings
+        self.controls = recorded_controls(function, explorer, most)
         self.tokens: dict[str, int] = {}
         self.rows: dict[tuple[int, ...], int] = {}
         self.states: dict[tuple[int, ...], int] = {}
@@ -178,26 +177,30 @@ def write_style(folder: Path) -> None:
     (folder / "explorers.css").write_text(re.sub(r"</?style>", "", STYLE), "utf-8")
 
 
-def write(name: str, settings: dict[str, Any], folder: Path) -> str:
+def write(call: ExplorerCall, page: str, folder: Path) -> str:
     """Record an explorer into a script of its own; return what stands in its place on the page."""
+    explorer = call.build()
     for most in MOST_STATES:
-        recording = Recording(name, settings, most)
+        explorer.reset()
+        recording = Recording(call.function, explorer, most)
         data = json.dumps(recording.data(), separators=(",", ":"), ensure_ascii=False)
         packed = base64.b64encode(zlib.compress(data.encode(), 9)).decode()
         if len(packed) <= LARGEST:
             break
     else:
-        raise ValueError(f"a recording must have at most {LARGEST} bytes, {name} has {len(packed)}")
-    script = f'c3Record("{name}", "{packed}");\n'
-    path = folder / f"{name}.js"
+        raise ValueError(
+            f"a recording must have at most {LARGEST} bytes, {call.name} has {len(packed)}"
+        )
+    script = f'c3Record("{call.name}", "{packed}");\n'
+    path = folder / f"{page}-{call.name}.js"
     if not path.exists() or path.read_text("utf-8") != script:
         path.write_text(script, "utf-8")
     version = hashlib.sha256(script.encode()).hexdigest()[:8]
     still = recording.first.split("\0")[1]
     return (
-        f'<div class="c3-explorer" id="{name}" role="group" '
-        f'aria-label="Explorer: {html.escape(recording.explorer.name)}">'
+        f'<div class="c3-explorer" id="{call.name}" role="group" '
+        f'aria-label="Explorer: {html.escape(explorer.name)}">'
         '<div class="c3-controls"></div><div class="c3-under"></div>'
         f'<div class="c3-view">{still}</div></div>'
-        f'<script defer src="../_static/recordings/{name}.js?v={version}"></script>'
+        f'<script defer src="../_static/recordings/{path.name}?v={version}"></script>'
     )

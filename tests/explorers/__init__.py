@@ -11,9 +11,9 @@ def find(kind: type, panels: list) -> Any:
     return found
 
 
-def run(lines: list[str]) -> dict[str, Any]:
-    """Run the lines that the Python button shows, and return what they have defined."""
-    space: dict[str, Any] = {}
+def run(lines: list[str], **space: Any) -> dict[str, Any]:
+    """Run the lines that the Python button shows, after what a notebook has defined, and return
+    what they have defined."""
     with torch.random.fork_rng(devices=[]):
         exec("\n".join(lines), space)
     return space

@@ -199,7 +199,8 @@ def test_help_and_signature_name_every_setting(topic):
     assert function.__name__ == f"{topic}_explorer"
     parameters = inspect.signature(function).parameters.values()
     controls = explorer(topic).controls
-    assert [(p.name, p.default) for p in parameters] == [(c.name, c.default) for c in controls]
+    named = [(p.name, p.default) for p in parameters if p.kind is p.KEYWORD_ONLY]
+    assert named == [(c.name, c.default) for c in controls]
     assert all(f"{control.name}: {control.tooltip}" in function.__doc__ for control in controls)
     with pytest.raises(ValueError, match=r"settings must be among .*, got nonsense"):
         function(nonsense=1)

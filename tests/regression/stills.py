@@ -12,10 +12,10 @@ from contextlib import contextmanager
 import nbformat
 from playwright.sync_api import Page
 
-from chapter3_helpers import explorers
 from chapter3_helpers.explorers.core.panels import escape
 from chapter3_helpers.explorers.core.style import STYLE
-from tests.notebook_files import explorer_call
+from chapter3_helpers.explorers.core.widget import Explorer
+from tests.notebook_files import explorer_calls
 from tests.ui.lab import browse, find_chromium
 
 WIDTH = 900
@@ -35,11 +35,11 @@ def add_stills(
     notebook: nbformat.NotebookNode, before: nbformat.NotebookNode, page: Page | None
 ) -> None:
     """Put a picture beside the words that stand for each explorer of a notebook."""
-    for cell, old in zip(notebook.cells, before.cells, strict=True):
-        call = explorer_call(cell)
+    calls = explorer_calls(notebook)
+    for cell, old, call in zip(notebook.cells, before.cells, calls, strict=True):
         if call is None:
             continue
-        content, words = first_state(*call)
+        content, words = first_state(call.build())
         state = hashlib.sha256(content.encode()).hexdigest()[:16]
         output = next(o for o in cell.outputs if "text/plain" in o.get("data", {}))
         stored = next((o for o in old.outputs if "image/png" in o.get("data", {})), None)
@@ -53,9 +53,8 @@ def add_stills(
             output.metadata = nbformat.from_dict({"image/png": {"alt": words, "state": state}})
 
 
-def first_state(name: str, settings: dict) -> tuple[str, str]:
+def first_state(explorer: Explorer) -> tuple[str, str]:
     """Return an explorer's first state as a page, and what it is in words."""
-    explorer = getattr(explorers, name)(**settings)
     words = f"{explorer!r} It begins with " + ", ".join(
         f"{control.label} {explorer.settings[control.name]}"
         for control in explorer.controls

@@ -17,7 +17,14 @@ from playwright.sync_api import expect
 from chapter3_helpers import explorers
 from chapter3_helpers.explorers.core.controls import Seed, Slider, Steps, Switch, TextField
 from chapter3_helpers.explorers.core.widget import Explorer
-from tests.notebook_files import NOTEBOOKS, code_cells, notebook_paths, read
+from tests.notebook_files import (
+    NOTEBOOKS,
+    ExplorerCall,
+    code_cells,
+    explorer_calls,
+    notebook_paths,
+    read,
+)
 from tests.ui.driver import PARSE, READ, PageExplorer
 from tests.ui.lab import choose_theme, errors, open_notebook, run_all, write_notebook
 from tests.ui.test_book import OPEN, built, offline_page, visit
@@ -34,39 +41,41 @@ trained.share(pathlib.Path("{folder}"))
 MARKUP = '<b id="typed">bold</b> & "quoted"'
 
 
-def explorer_cells(path: Path) -> dict[str, str]:
-    """Return the source of the cells that end in an explorer, by the explorer's name."""
-    last_lines = [(cell.source.splitlines()[-1:], cell.source) for cell in code_cells(read(path))]
-    calls = {lines[0].split("(")[0]: source for lines, source in last_lines if lines}
-    return {name: source for name, source in calls.items() if name in explorers.__all__}
+def explorers_of(path: Path) -> list[tuple[str, ExplorerCall]]:
+    """Return the cells that end in an explorer: source and explorer of each."""
+    notebook = read(path)
+    pairs = zip(notebook.cells, explorer_calls(notebook), strict=True)
+    return [(cell.source, call) for cell, call in pairs if call]
 
 
-CELLS = {path.stem: explorer_cells(path) for path in notebook_paths()}
-NAMES = [name for cells in CELLS.values() for name in cells]
+SHOWN = {path.stem: explorers_of(path) for path in notebook_paths()}
+CALLS = {f"{stem}-{call.name}": call for stem, shown in SHOWN.items() for _, call in shown}
 
 
-def test_every_notebook_shows_an_explorer_and_every_explorer_is_shown_once():
-    assert all(CELLS.values())
-    assert sorted(NAMES) == sorted(explorers.__all__)
+def test_every_notebook_shows_an_explorer_and_every_explorer_is_shown():
+    assert all(SHOWN.values())
+    assert {call.function for call in CALLS.values()} == set(explorers.__all__)
+    assert len(CALLS) == sum(map(len, SHOWN.values()))  # each has an id of its own in the book
 
 
 @pytest.fixture(scope="module")
 def page(browser, server, folder, models):
     """A notebook that holds every explorer, after Run All."""
-    sources = [source for cells in CELLS.values() for source in cells.values()]
+    cells = [cell for shown in SHOWN.values() for cell in shown]
+    sources = [part for source, call in cells for part in (call.definitions, source)]
     write_notebook(folder / "explorers.ipynb", SHARE.format(root=ROOT, folder=models), *sources)
     page = open_notebook(browser, server, "explorers.ipynb")
     run_all(page)
     assert errors(page) == []
-    assert page.locator(".c3-explorer").count() == len(NAMES)
+    assert page.locator(".c3-explorer").count() == len(CALLS)
     yield page
     page.close()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", CALLS)
 def test_explorer_follows_keyboard_and_mouse_and_shows_what_the_package_computes(page, name):
-    root = page.locator(".c3-explorer").nth(NAMES.index(name))
-    drive(PageExplorer(page, root, getattr(explorers, name)()))
+    root = page.locator(".c3-explorer").nth(list(CALLS).index(name))
+    drive(PageExplorer(page, root, CALLS[name].build()))
     assert errors(page) == []
 
 
@@ -116,10 +125,11 @@ def test_recorded_explorer_shows_what_the_package_computes(book_page, path):
     page.evaluate(OPEN)
     draws = random.Random(123)
     roots = page.locator(".c3-explorer").all()
-    assert [root.get_attribute("id") for root in roots] == list(CELLS[path.stem])
-    for root in roots:
+    calls = [call for _, call in SHOWN[path.stem]]
+    assert [root.get_attribute("id") for root in roots] == [call.name for call in calls]
+    for root, call in zip(roots, calls, strict=True):
         expect(root.locator(".c3-tools")).to_be_visible()
-        explorer = getattr(explorers, root.get_attribute("id"))()
+        explorer = call.build()
         for _ in range(4):
             root.evaluate(MOVE, [draws.random(), draws.random()])
             chosen = root.evaluate(CHOSEN)
@@ -164,11 +174,11 @@ def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server
             "" if cell.metadata.get("jupyter") else f"[{count}]:"  # folded, a cell shows no count
             for count, cell in enumerate(code_cells(notebook), start=1)
         ]
-        names = CELLS[WHOLE.stem]
+        calls = [call for _, call in SHOWN[WHOLE.stem]]
         roots = page.locator(".c3-explorer")
-        assert roots.count() == len(names) >= 1
-        for root, name in zip(roots.all(), names, strict=True):
-            explorer = PageExplorer(page, root, getattr(explorers, name)())
+        assert roots.count() == len(calls) >= 1
+        for root, call in zip(roots.all(), calls, strict=True):
+            explorer = PageExplorer(page, root, call.build())
             explorer.settle_at(explorer.model.settings)
     finally:
         page.close()
@@ -257,7 +267,7 @@ def take_pictures(page, theme: str) -> None:
     for width in (900, 1600):
         page.set_viewport_size({"width": width, "height": 1000})
         page.wait_for_timeout(300)
-        for name, root in zip(NAMES, page.locator(".c3-explorer").all(), strict=True):
+        for name, root in zip(CALLS, page.locator(".c3-explorer").all(), strict=True):
             root.scroll_into_view_if_needed()
             root.screenshot(path=PICTURES / f"{name}-{theme}-{width}.png")
 

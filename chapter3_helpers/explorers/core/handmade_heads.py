@@ -1,10 +1,11 @@
 """Heads made by hand, each for a reason, so that ``attention_explorer`` starts with a picture that
 can be judged by eye.
 
-A token is five numbers: a constant, its place as a clock hand (cosine and sine), and its kind as
-another one: words of a kind point the same way, and the kinds of a sentence far apart. Each head
-turns these into queries and keys of two numbers; where they point the same way, the weight is
-large. ``10_handmade_transformer`` makes a whole model by hand.
+A token is five numbers: a constant, its place in the sentence, and its kind. The place is a clock
+hand, written as cosine and sine, and so is the kind: words of one kind point the same way, and the
+kinds of a sentence point far apart. Each head turns these numbers into queries and keys of two
+numbers; where a query and a key point the same way, the weight is large.
+``10_handmade_transformer`` makes a whole model by hand.
 """
 
 import math
@@ -12,14 +13,12 @@ import math
 import torch
 from torch import nn
 
-from chapter3_helpers.fused_multihead import FusedMultiHeadAttention
+from chapter3_helpers.copy_weights import copy_weights
+from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.lexicon import features_of
-from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import split_tokens
-from chapter3_helpers.trainable_qkv import SelfAttention_v1
 
 D_IN, D_HEAD = 5, 2
-NAMES = ("query", "key", "value")
 HEADS = {
     "same kind": "words of the same kind, itself included",
     "one before": "the token just before",
@@ -48,35 +47,26 @@ def place_and_kind(text: str) -> tuple[tuple[str, ...], torch.Tensor]:
     return tokens, x
 
 
+@torch.no_grad()
 def make_by_hand(module: nn.Module, x: torch.Tensor) -> nn.Module:
     """Set the weight matrices of an attention module, as many heads as it has, two numbers each.
 
     Args:
-        module: any of the series, with d_in = 5 and two numbers per head.
-        x: what it is to read, (T, 5): the more places and kinds, the closer their hands.
+        module: any that ``copy_weights`` can fill, with d_in = 5 and two numbers per head.
+        x: what it is to read, (T, 5). The more places and kinds it has, the closer are their hands.
 
     Returns:
         The module.
     """
-    count = len(module.heads) if hasattr(module, "heads") else getattr(module, "num_heads", 1)
-    parts = [torch.cat(part) for part in zip(*_matrices(x)[:count], strict=True)]
-    with torch.no_grad():
-        if isinstance(module, MultiHeadAttentionWrapper):
-            for number, head in enumerate(module.heads):
-                for name, part in zip(NAMES, parts, strict=True):
-                    rows = part[D_HEAD * number : D_HEAD * (number + 1)]
-                    getattr(head, f"W_{name}").weight.copy_(rows)
-        elif isinstance(module, FusedMultiHeadAttention):
-            module.W_qkv.weight.copy_(torch.cat(parts))
-        elif isinstance(module, SelfAttention_v1):
-            for name, part in zip(NAMES, parts, strict=True):
-                getattr(module, f"W_{name}").copy_(part.T)
-        else:
-            for name, part in zip(NAMES, parts, strict=True):
-                getattr(module, f"W_{name}").weight.copy_(part)
-        if hasattr(module, "out_proj"):
-            nn.init.eye_(module.out_proj.weight)
-            nn.init.zeros_(module.out_proj.bias)
+    weights = module.attention_weights(x)  # (T, T) or (H, T, T)
+    num_heads = len(weights) if weights.dim() == 3 else 1
+    parts = zip(*_matrices(x)[:num_heads], strict=True)
+    made = MultiHeadAttention(D_IN, num_heads * D_HEAD, len(x), 0.0, num_heads)
+    for layer, matrices in zip((made.W_query, made.W_key, made.W_value), parts, strict=True):
+        layer.weight.copy_(torch.cat(matrices))
+    nn.init.eye_(made.out_proj.weight)
+    nn.init.zeros_(made.out_proj.bias)
+    copy_weights(made, module)
     return module
 
 

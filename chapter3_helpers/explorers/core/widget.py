@@ -9,8 +9,9 @@ that has no meaning for them is not shown.
 import contextlib
 import inspect
 import math
+import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import ipywidgets as widgets
 from traitlets import TraitError
@@ -18,6 +19,8 @@ from traitlets import TraitError
 from chapter3_helpers.explorers.core.controls import Control, Settings, Slider, Steps, Thumbnails
 from chapter3_helpers.explorers.core.panels import Heads, Panel, escape, render, render_error
 from chapter3_helpers.explorers.core.style import STYLE
+
+Function = TypeVar("Function", bound=Callable)
 
 
 class Explorer(widgets.VBox):
@@ -225,16 +228,27 @@ def explorer_function(
     def explorer(**settings: Any) -> Explorer:
         return Explorer(name, controls, panels, lines, settings)
 
-    listed = "\n".join(f"    {control.name}: {control.tooltip}." for control in controls)
-    explorer.__doc__ = (
-        f"{inspect.getdoc(inspect.getmodule(panels))}\n\nArgs:\n{listed}\n\n"
-        "Returns:\n    A widget, to be the last line of a cell in JupyterLab.\n\n"
-        "Raises:\n    ValueError: there is no such setting, or it has no such value.\n"
-    )
     explorer.__module__ = panels.__module__
     explorer.__name__ = explorer.__qualname__ = panels.__name__.replace("_panels", "_explorer")
+    return described(controls)(explorer)
+
+
+def described(controls: Sequence[Control]) -> Callable[[Function], Function]:
+    """Return a decorator that names every setting in a function's signature and help; the help
+    begins as that of the function's module."""
+    listed = "\n".join(f"    {control.name}: {control.tooltip}." for control in controls)
     keyword = inspect.Parameter.KEYWORD_ONLY
-    explorer.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(c.name, keyword, default=c.default) for c in controls]
-    )
-    return explorer
+    settings = [inspect.Parameter(c.name, keyword, default=c.default) for c in controls]
+
+    def describe(function: Function) -> Function:
+        signature = inspect.signature(function)
+        *given, _ = signature.parameters.values()  # all but **settings
+        function.__signature__ = signature.replace(parameters=[*given, *settings])
+        function.__doc__ = (
+            f"{inspect.getdoc(sys.modules[function.__module__])}\n\nArgs:\n{listed}\n\n"
+            "Returns:\n    A widget, to be the last line of a cell in JupyterLab.\n\n"
+            "Raises:\n    ValueError: there is no such setting, or it has no such value.\n"
+        )
+        return function
+
+    return describe
