@@ -1,9 +1,13 @@
 """The big explorer shows a class that a reader wrote in a cell: undecorated, and perhaps edited."""
 
+import inspect
 import re
+import sys
+from pathlib import Path
 
 import pytest
 import torch
+from nbformat.v4 import new_code_cell, new_notebook
 from torch import nn
 
 from chapter3_helpers import causal_attention, explorers
@@ -12,7 +16,6 @@ from chapter3_helpers.explorers.core.mechanisms import (
     AT_RANDOM,
     BY_HAND,
     CAUSAL,
-    CLASSES,
     FUSED,
     SPLIT,
     V1,
@@ -22,6 +25,8 @@ from chapter3_helpers.explorers.core.mechanisms import (
 )
 from chapter3_helpers.masking import mask_scores
 from tests.explorers import run
+from tests.notebook_files import explorer_calls
+from tests.regression.stills import first_state
 
 
 class SelfAttentionOne(nn.Module):
@@ -189,11 +194,11 @@ def test_it_opens_on_the_mechanism_that_the_class_is_and_shows_what_the_package_
 
 def test_every_other_mechanism_is_still_the_packages():
     explorer = explorers.attention_explorer(NoMask, made=AT_RANDOM)
-    explorer.set(mechanism=SPLIT)
-    assert explorer.view.value == explorers.attention_explorer(made=AT_RANDOM).view.value
-    explorer.reset()
     assert "NoMask" in note(explorer)
-    assert CLASSES[CAUSAL] is causal_attention.CausalAttention
+    explorer.set(mechanism=SPLIT, num_heads=4)
+    package = explorers.attention_explorer(made=AT_RANDOM)
+    assert explorer.settings == package.settings
+    assert explorer.view.value == package.view.value
 
 
 @pytest.mark.parametrize("made", [BY_HAND, AT_RANDOM])
@@ -287,3 +292,35 @@ class NoLayers(NoWeights):
 def test_what_is_no_such_class_is_refused(given, words):
     with pytest.raises(TypeError, match=f"^attention_class must be .*{re.escape(words)}$"):
         explorers.attention_explorer(given)
+
+
+def test_a_still_and_a_recording_run_the_cell_of_the_class_and_no_other(tmp_path, monkeypatch):
+    imports = "import torch\nfrom torch import nn\nfrom chapter3_helpers.masking import mask_scores"
+    sources = [
+        f"{imports}\n1 / 0  # what a cell computes is not needed",
+        inspect.getsource(Causal),
+        "attention_explorer(Causal, seed=5)",
+        f"{inspect.getsource(NoMask)}\nnothing = undefined()",
+        "softmax_explorer()",
+        "attention_explorer(NoMask)",
+    ]
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    first, second, third = [call for call in explorer_calls(notebook) if call]
+    names = ["attention_explorer-Causal", "softmax_explorer", "attention_explorer-NoMask"]
+    assert [call.name for call in (first, second, third)] == names
+    assert (first.build().settings["mechanism"], first.build().settings["seed"]) == (CAUSAL, 5)
+    assert "NoMask" not in first.definitions
+    page, words = first_state(third.build())
+    assert "It hides nothing" in page
+    assert words.startswith("Explorer: attention, as NoMask computes it.")
+
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "docs" / "extensions"))
+    recordings = __import__("recordings")
+    monkeypatch.setattr(recordings, "MOST_STEPS", 3)
+    for notebook_name, call in (("05", first), ("06", first), ("05", third)):
+        place = recordings.write(call, notebook_name, tmp_path)
+        assert f'id="{call.name}"' in place
+        assert f"{notebook_name}-{call.name}.js?v=" in place
+    written = sorted(path.name for path in tmp_path.iterdir())
+    assert written == [f"05-{names[0]}.js", f"05-{names[2]}.js", f"06-{names[0]}.js"]
+    sys.modules.pop("recordings")

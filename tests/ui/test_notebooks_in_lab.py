@@ -62,7 +62,7 @@ def test_every_notebook_shows_an_explorer_and_every_explorer_is_shown():
 def page(browser, server, folder, models):
     """A notebook that holds every explorer, after Run All."""
     cells = [cell for shown in SHOWN.values() for cell in shown]
-    sources = [part for source, call in cells for part in (call.definitions, source)]
+    sources = [part for source, call in cells for part in (call.definitions, source) if part]
     write_notebook(folder / "explorers.ipynb", SHARE.format(root=ROOT, folder=models), *sources)
     page = open_notebook(browser, server, "explorers.ipynb")
     run_all(page)
