@@ -97,15 +97,22 @@ class KeyValueCache:
             raise ValueError(f"length must be at most len(cache)={len(self)}, got {length}")
         self._length = length
 
-    @torch.no_grad()
-    def append(self, keys: torch.Tensor, values: torch.Tensor) -> None:
-        """Write the keys and values of new tokens, (B, K, T, D), after the others."""
-        start, end = self._length, self._length + keys.shape[-2]
-        if start == 0:
+    def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add the keys and values of new tokens, (B, K, T, D); return all that are then held.
+
+        In training what is returned are copies, since later tokens are written into what is held;
+        gradients reach the new keys and values, and earlier ones are constant.
+        """
+        past, end = self._length, self._length + keys.shape[-2]
+        if past == 0:
             self._keys, self._values = keys.new_empty(self.shape), values.new_empty(self.shape)
-        self._keys[:, :, start:end] = keys
-        self._values[:, :, start:end] = values
+        self._keys[:, :, past:end] = keys.detach()
+        self._values[:, :, past:end] = values.detach()
         self._length = end
+        if not (keys.requires_grad or values.requires_grad):
+            return self.keys, self.values
+        earlier = self._keys[:, :, :past], self._values[:, :, :past]
+        return torch.cat([earlier[0], keys], dim=-2), torch.cat([earlier[1], values], dim=-2)
 
 
 def _kv_heads(name: str, given: Mapping[str, Any], module: nn.Module) -> int:
@@ -225,7 +232,7 @@ class GroupedQueryAttention(nn.Module):
         """
         queries, keys, values = self._project(x, cache)
         if cache is not None:
-            keys, values = self._extend(cache, queries, keys, values)  # (B, K, S, D)
+            keys, values = cache.append(keys, values)  # (B, K, S, D): the earlier ones, too
         context = grouped_attention(queries, keys, values)  # (B, H, T, D)
         return self.out_proj(join_heads(context)).reshape(x.shape)
 
@@ -247,33 +254,20 @@ class GroupedQueryAttention(nn.Module):
         keys = split_heads(self.W_key(batch), self.num_kv_heads)
         values = split_heads(self.W_value(batch), self.num_kv_heads)
         if self.theta is not None:  # the values are not turned
-            frequencies = self._frequencies(x.shape[-2], cache).to(keys.device)
+            frequencies = rotary_frequencies_after(cache, x.shape[-2], self).to(keys.device)
             queries, keys = apply_rotary(queries, frequencies), apply_rotary(keys, frequencies)
         return queries, keys, values
 
-    def _extend(
-        self,
-        cache: KeyValueCache,
-        queries: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Add new keys and values to the cache; return all that it then holds, (B, K, S, D)."""
-        past = len(cache)
-        cache.append(keys, values)
-        if not any(new.requires_grad for new in (queries, keys, values)):
-            return cache.keys, cache.values
-        # for the way back, copies that no later token changes
-        keys = torch.cat([cache.keys[:, :, :past], keys], dim=-2)
-        return keys, torch.cat([cache.values[:, :, :past], values], dim=-2)
 
-    def _frequencies(self, T: int, cache: KeyValueCache | None) -> torch.Tensor:
-        """Return the rotary frequencies (T, D / 2) of the positions after the cache."""
-        if cache is None:
-            return rotary_frequencies(self.head_dim, T, self.theta)
-        if cache.frequencies is None:
-            cache.frequencies = rotary_frequencies(self.head_dim, self.context_length, self.theta)
-        return cache.frequencies[len(cache) : len(cache) + T]
+def rotary_frequencies_after(
+    cache: KeyValueCache | None, T: int, module: "GroupedQueryAttention"
+) -> torch.Tensor:
+    """Return the rotary frequencies (T, D / 2) of the T positions after a cache."""
+    if cache is None:
+        return rotary_frequencies(module.head_dim, T, module.theta)
+    if cache.frequencies is None:  # once for all positions: computing them takes a while
+        cache.frequencies = rotary_frequencies(module.head_dim, module.context_length, module.theta)
+    return cache.frequencies[len(cache) : len(cache) + T]
 
 
 def grouped_attention(

@@ -281,7 +281,7 @@ def test_gradients_reach_new_tokens_and_take_cached_ones_as_constant(new):
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("trained", ["W_query", "W_key", "W_value"])
+@pytest.mark.parametrize("trained", ["W_key", "W_value"])
 def test_later_tokens_do_not_spoil_an_earlier_graph(trained):
     module, x = make().requires_grad_(False), tokens(B, T)
     weight = getattr(module, trained).weight.requires_grad_()
