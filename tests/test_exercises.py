@@ -9,8 +9,20 @@ import pytest
 import torch
 
 from chapter3_helpers import exercises
-from chapter3_helpers.exercises import Exercise, equal, trainable_qkv
+from chapter3_helpers.exercises import (
+    Exercise,
+    dot_products,
+    dropout,
+    equal,
+    fused_multihead,
+    grouped_query,
+    handmade_transformer,
+    multihead_wrapper,
+    performance,
+    trainable_qkv,
+)
 from chapter3_helpers.exercises.feedback import Feedback
+from chapter3_helpers.handmade_transformer import MODEL
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
 from tests.notebook_files import (
     code_cells,
@@ -250,6 +262,11 @@ def test_equality_of_structures():
     assert not equal((1, 2), (1, 2, 3))
     assert not equal({"a": 1}, {"b": 1})
     assert not equal(1, True)
+    assert not equal(torch.tensor(1), True)
+    assert not equal(torch.tensor([True]), True)
+    assert equal(torch.tensor(True), True)
+    assert not equal(torch.tensor(True), False)
+    assert equal(torch.ones(2), (1.0, 1.0))
     assert not equal("1", 1)
     assert not equal(np.array([2 + 5j]), torch.tensor([2.0]))
     assert not equal(torch.ones(1, 2), torch.ones(2, 1))
@@ -272,6 +289,171 @@ def test_a_misconception_is_told_apart(exercise, message):
     mistake = exercise.misconceptions[message]
     attempt = mistake if exercise.cases else mistake()
     assert exercise.verdict(attempt) == f"not yet. {message}"
+
+
+# Answers that a checker once refused or accepted wrongly, or that stand close to the edge.
+
+
+def nearest_by_sorting(x):
+    return (x @ x.T).fill_diagonal_(-torch.inf).argsort(-1)[:, -1]
+
+
+def carry(turn):
+    """Carry weights into a v1 that stands in a cell of the reader's."""
+
+    class SelfAttention_v1(torch.nn.Module):
+        pass
+
+    def carry_weights(v2):
+        v1 = SelfAttention_v1()
+        for name in ("W_query", "W_key", "W_value"):
+            setattr(v1, name, torch.nn.Parameter(turn(getattr(v2, name).weight)))
+        return v1
+
+    return carry_weights
+
+
+def tosses(passes, answer=bool):
+    def tosses_coins(module, x):
+        outputs = torch.stack([module(x) for _ in range(passes)])
+        return answer((outputs != outputs[0]).any())
+
+    return tosses_coins
+
+
+def attend(hide):
+    def attend_visible(queries, keys, values, hidden):
+        scores = queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5
+        return torch.softmax(scores.masked_fill(hide(hidden), -torch.inf), dim=-1) @ values
+
+    return attend_visible
+
+
+def merge(first, second):
+    weights = [half[0].exp() * half[1] for half in (first, second)]
+    answers = [half[2] / half[1] for half in (first, second)]
+    return (weights[0] * answers[0] + weights[1] * answers[1]) / (weights[0] + weights[1])
+
+
+def with_weights(array, places, value):
+    model = MODEL
+    for place in places:
+        model = model.with_weight(array, place, value)
+    return handmade_transformer.completer(model)
+
+
+def not_looking_at_itself(*positions):
+    return with_weights("W_query", [(i, i) for i in positions], 0.0)
+
+
+def looking_two_back(*positions):
+    return with_weights("W_query", [(i, i - 2) for i in positions], 1024.0)
+
+
+def size_of_attention(error=0, kind=tuple):
+    return lambda num_heads, width, context_length: kind(
+        [width // num_heads, width * (4 * width + 1) + error]
+    )
+
+
+def share_by_broadcasting(queries, keys):
+    groups = queries.unflatten(1, (keys.shape[1], -1))  # (B, K, H / K, T, D)
+    return (groups @ keys[:, :, None].transpose(-2, -1)).flatten(1, 2)
+
+
+def share_by_einsum(queries, keys):
+    groups = queries.unflatten(1, (keys.shape[1], -1))
+    return torch.einsum("bkgtd,bksd->bkgts", groups, keys).flatten(1, 2)
+
+
+def share_head_by_head(queries, keys):
+    shares = queries.shape[1] // keys.shape[1]
+    heads = [queries[:, h] @ keys[:, h // shares].mT for h in range(queries.shape[1])]
+    return torch.stack(heads, dim=1)
+
+
+def share_by_repeating(queries, keys):
+    repeated = keys.repeat_interleave(queries.shape[1] // keys.shape[1], dim=1)
+    return queries @ repeated.mT
+
+
+def by_the_place(kind):
+    return ("W_query", kind(np.argwhere(np.ones((1, 1)))[0]))
+
+
+@pytest.mark.parametrize(
+    ("exercise", "attempt", "verdict"),
+    [
+        (dot_products.NEAREST, nearest_by_sorting, "correct."),
+        (dot_products.NEAREST, lambda x: (x @ x.T).topk(2).indices[:, 1], "You took the second"),
+        (trainable_qkv.CARRY_WEIGHTS, carry(lambda weight: weight.T.clone()), "correct."),
+        (trainable_qkv.CARRY_WEIGHTS, carry(lambda weight: weight.T), "both models keep them in"),
+        (dropout.TOSSES_COINS, tosses(100), "correct."),
+        (dropout.TOSSES_COINS, tosses(100, answer=lambda truth: truth), "correct."),
+        (dropout.TOSSES_COINS, tosses(100, answer=lambda truth: truth.numpy()), "correct."),
+        (dropout.TOSSES_COINS, tosses(49), "Two passes may be equal by luck"),
+        (dropout.TOSSES_COINS, tosses(100, answer=int), "is 1, and that is not it"),
+        (multihead_wrapper.HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[1], "The shape is right"),
+        (multihead_wrapper.HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[head - 1], "from 1"),
+        (fused_multihead.GPT2_ATTENTION, size_of_attention(kind=list), "correct."),
+        (
+            fused_multihead.GPT2_ATTENTION,
+            size_of_attention(kind=np.array),
+            "correct.",
+        ),
+        (
+            fused_multihead.GPT2_ATTENTION,
+            size_of_attention(kind=torch.tensor),
+            "correct.",
+        ),
+        (fused_multihead.GPT2_ATTENTION, size_of_attention(error=1), "1 of 2 numbers are"),
+        (
+            fused_multihead.GPT2_ATTENTION,
+            size_of_attention(error=64, kind=torch.tensor),
+            "1 of 2 numbers are not",
+        ),
+        (fused_multihead.WINDOW_ATTENTION, attend(lambda hidden: hidden), "correct."),
+        (
+            fused_multihead.WINDOW_ATTENTION,
+            attend(lambda hidden: hidden | torch.ones_like(hidden).triu(1)),
+            "You hide the future as well",
+        ),
+        (handmade_transformer.AABB, not_looking_at_itself(1, 2, 3, 4), "correct."),
+        (handmade_transformer.AABB, with_weights("c_proj_bias", [5], 0.0), "correct."),
+        (handmade_transformer.AABB, not_looking_at_itself(2, 3, 4), "not what was expected"),
+        (handmade_transformer.AABB, not_looking_at_itself(1, 2, 4), "not what was expected"),
+        (handmade_transformer.AABB, not_looking_at_itself(4), "the last position alone"),
+        (handmade_transformer.AAAB, looking_two_back(2, 3, 4), "correct."),
+        (handmade_transformer.AAAB, looking_two_back(3, 4), "not what was expected"),
+        (handmade_transformer.AAAB, looking_two_back(4), "the last position alone"),
+        (handmade_transformer.IDLE_WEIGHT, by_the_place(lambda place: place), "correct."),
+        (handmade_transformer.IDLE_WEIGHT, by_the_place(torch.tensor), "correct."),
+        (handmade_transformer.IDLE_WEIGHT, by_the_place(list), "correct."),
+        (grouped_query.GROUPED_SCORES, share_by_einsum, "correct."),
+        (grouped_query.GROUPED_SCORES, share_head_by_head, "correct."),
+        (grouped_query.GROUPED_SCORES, share_by_repeating, "a tensor of 2160 numbers was made"),
+        (grouped_query.GROUPED_SCORES, share_by_broadcasting, "a tensor of 2160 numbers was made"),
+        (performance.MERGE, merge, "Large scores overflow"),
+    ],
+)
+def test_answers_at_the_edge(exercise, attempt, verdict):
+    found = exercise.verdict(attempt)
+    assert found.startswith("correct." if verdict == "correct." else "not yet.")
+    assert verdict in found
+
+
+def test_a_v2_of_the_readers_own_is_carried_over():
+    """A class in a cell has its layers and nothing else, so sizes are read from them."""
+
+    class SelfAttention_v2(torch.nn.Module):
+        def __init__(self, d_in, d_out):
+            super().__init__()
+            for name in ("W_query", "W_key", "W_value"):
+                setattr(self, name, torch.nn.Linear(d_in, d_out, bias=False))
+
+    v2 = SelfAttention_v2(5, 3)
+    v1 = trainable_qkv.CARRY_WEIGHTS.solution(v2)
+    assert v1.W_key.equal(v2.W_key.weight.T)
 
 
 def test_names_are_unique():

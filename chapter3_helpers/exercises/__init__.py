@@ -7,7 +7,7 @@ one holds what they share.
 import copy
 import inspect
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,13 +34,17 @@ class Exercise:
         cases: the arguments to try an answer with, one tuple per case; the sizes in
             them should all differ, so that no two dimensions can be confused.
         misconceptions: what to tell the reader -> an answer that makes this mistake.
-        tolerance: the largest difference that still counts as equal.
+        demand: what the task asks for that the numbers do not show. It tries the answer on one
+            case, and says what is wrong, or nothing.
+        tolerance: the largest difference that still counts as equal. Whole numbers are counts,
+            and have to be exact.
     """
 
     name: str
     solution: Callable[..., Any]
     cases: Sequence[tuple] = ()
     misconceptions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    demand: Callable[[Callable[..., Any], tuple], str] | None = None
     tolerance: float = TOLERANCE
 
     def check(self, attempt: Any) -> None:
@@ -79,7 +83,7 @@ class Exercise:
 
     def _judge(self, attempt: Any, answers: list, expected: list, cases: Sequence[tuple]) -> str:
         if self._all_equal(answers, expected):
-            return "correct."
+            return next(filter(None, self._complaints(attempt)), "correct.")
         for message, mistake in self.misconceptions.items():
             wrong = self._answers(mistake) if self.cases else [mistake()]
             if self._all_equal(answers, wrong):
@@ -98,6 +102,12 @@ class Exercise:
         example = _example(attempt, case, answer, right) if case else ""
         return f"not yet. {_difference(answer, right, case, self.tolerance)}{example}"
 
+    def _complaints(self, attempt: Callable[..., Any]) -> Iterator[str]:
+        """Say what is wrong with an answer whose numbers are right."""
+        for case in self.cases if self.demand else ():
+            complaint = self.demand(attempt, copy.deepcopy(case))
+            yield complaint and f"not yet. {complaint}"
+
     def _answers(self, function: Callable[..., Any]) -> list:
         return [function(*copy.deepcopy(case)) for case in self.cases]
 
@@ -106,9 +116,15 @@ class Exercise:
 
 
 def equal(answer: Any, expected: Any, tolerance: float = TOLERANCE) -> bool:
-    """Whether an answer is what was expected: same structure, same shape, close numbers."""
-    if isinstance(expected, str | bool):
-        return type(answer) is type(expected) and answer == expected
+    """Whether an answer is what was expected: same structure, same shape, close numbers.
+
+    A tensor or an array does where a tuple of numbers was expected, or a truth value.
+    """
+    if isinstance(expected, bool):
+        is_truth = isinstance(answer, bool) or str(getattr(answer, "dtype", "")).endswith("bool")
+        return is_truth and getattr(answer, "ndim", 0) == 0 and bool(answer) == expected
+    if isinstance(expected, str):
+        return isinstance(answer, str) and answer == expected
     if isinstance(expected, torch.nn.Module):  # equal if they hold the same parameters
         return isinstance(answer, torch.nn.Module) and equal(
             answer.state_dict(), expected.state_dict(), tolerance
@@ -119,13 +135,14 @@ def equal(answer: Any, expected: Any, tolerance: float = TOLERANCE) -> bool:
             and answer.keys() == expected.keys()
             and all(equal(answer[key], expected[key], tolerance) for key in expected)
         )
-    if isinstance(expected, tuple | list):
+    if isinstance(expected, tuple | list) and not isinstance(answer, torch.Tensor | np.ndarray):
         return isinstance(answer, tuple | list) and equal(
             dict(enumerate(answer)), dict(enumerate(expected)), tolerance
         )
     left, right = _numbers(answer), _numbers(expected)
     if left is None or right is None or left.shape != right.shape:
         return False
+    tolerance = _tolerance(expected, tolerance)
     return bool(np.allclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True))
 
 
@@ -148,6 +165,12 @@ def _numbers(value: Any) -> np.ndarray | None:
         return None
 
 
+def _tolerance(expected: Any, tolerance: float) -> float:
+    """Return how far from what was expected a number may be: a count has to be exact."""
+    values = expected if isinstance(expected, tuple | list) else [expected]
+    return 1e-9 if all(isinstance(value, int) for value in values) else tolerance
+
+
 def _is_nothing(value: Any) -> bool:
     return value is None or value is Ellipsis
 
@@ -157,10 +180,7 @@ def _describe(value: Any) -> str:
         return f"of shape {tuple(value.shape)}"
     if isinstance(value, torch.nn.Module):
         return type(value).__name__
-    try:
-        text = repr(value)
-    except Exception:  # 10**5000 has more digits than Python writes, and a reader's class may fail
-        text = ""
+    text = repr(value)
     return text if 0 < len(text) < 60 else f"a value of type {type(value).__name__}"
 
 
@@ -214,6 +234,7 @@ def _difference(answer: Any, expected: Any, case: tuple, tolerance: float) -> st
         return f"The answer is {_describe(answer)}, and that is not it."
     if left.ndim == 0:
         return f"The answer{where} is {_describe(answer)}, and that is not it."
+    tolerance = _tolerance(expected, tolerance)
     wrong = ~np.isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
     return f"The shape is right{where}, but {int(wrong.sum())} of {wrong.size} numbers are not."
 

@@ -11,7 +11,7 @@ SECOND = torch.tensor([1.0, 3.0, -4.0])
 QUERIES = torch.tensor([[1.0, 0.0, 2.0, -1.0], [0.5, 3.0, -2.0, 1.0]])  # (2, 4)
 KEYS = torch.tensor([[0.0, 1.0, 1.0, 2.0], [2.0, -1.0, 0.0, 1.0], [1.0, 1.0, -3.0, 0.5]])  # (3, 4)
 # The first token scores below zero with both others, so a 0 on the diagonal would win.
-OPPOSED = torch.tensor([[2.0, 0.0], [-1.0, 1.0], [-1.0, -2.0]])
+OPPOSED = torch.tensor([[2.0, 0.0], [-1.0, 1.0], [-1.5, -2.0]])
 
 
 def _cosines(x: torch.Tensor) -> torch.Tensor:
@@ -103,8 +103,13 @@ COSINES = Exercise(
 NEAREST = Exercise(
     name="01e",
     solution=lambda x: _nearest(x, -torch.inf),
-    cases=((OPPOSED,), (KEYS,)),
+    # in the last, most tokens score higher with another one than with themselves
+    cases=((OPPOSED,), (KEYS,), (example_inputs(),)),
     misconceptions={
+        "You took the second-best score of each row, as if a token always came first with itself. "
+        "A longer token can score higher: leave the diagonal out, whatever stands there.": (
+            lambda x: (x @ x.T).topk(2).indices[:, 1]
+        ),
         "A token may still choose itself. Take the diagonal out of the race first.": (
             lambda x: (x @ x.T).argmax(dim=-1)
         ),

@@ -77,21 +77,32 @@ def _attend_to_the_past(queries, keys, values, hidden):
     return functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
 
 
+def _attend_to_the_visible_past(queries, keys, values, hidden):
+    return _attend(queries, keys, values, hidden | torch.ones_like(hidden).triu(diagonal=1))
+
+
 def _scale_twice(queries, keys, values, hidden):
     return _attend(queries / queries.shape[-1] ** 0.5, keys, values, hidden)
 
 
 # a window: a token sees itself and the token before it
 WINDOW = ~torch.ones(5, 5, dtype=torch.bool).triu(diagonal=-1).tril(diagonal=0)
+# here a token sees itself and the two tokens after it
+AHEAD = ~torch.ones(7, 7, dtype=torch.bool).triu(diagonal=0).tril(diagonal=2)
 
 WINDOW_ATTENTION = Exercise(
     name="07c",
     solution=_attend,
-    cases=((10 * _tensor(3, 5, 2), 9 * _tensor(3, 5, 2), _tensor(3, 5, 2), WINDOW),),
+    cases=(
+        (10 * _tensor(3, 5, 2), 9 * _tensor(3, 5, 2), _tensor(3, 5, 2), WINDOW),
+        (10 * _tensor(2, 7, 3), 9 * _tensor(2, 7, 3), _tensor(2, 7, 3), AHEAD),
+    ),
     misconceptions={
         "True means visible to scaled_dot_product_attention and hidden in our masks: every "
         "token attends to exactly what it should not see.": _attend_to_hidden,
         "That hides the future, whatever stands in hidden.": _attend_to_the_past,
+        "You hide the future as well. What is hidden is said by `hidden` alone, and it may leave "
+        "later keys in sight.": _attend_to_the_visible_past,
         "The scores are scaled twice: the function divides them by sqrt(D) by itself.": (
             _scale_twice
         ),

@@ -1,6 +1,10 @@
 """The exercises of ``11_grouped_query_kv_cache``."""
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from chapter3_helpers.exercises import Exercise
 
@@ -50,13 +54,41 @@ def _grouped_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     return (rows @ keys.transpose(-2, -1)).reshape(B, H, T, S)
 
 
+class _Largest(TorchDispatchMode):
+    """Remembers how many numbers the largest tensor has that is made meanwhile."""
+
+    numbers = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, torch.Tensor):  # what only looks at others has no memory of its own
+            held = result.untyped_storage().nbytes() // result.element_size()
+            self.numbers = max(self.numbers, held)
+        return result
+
+
+def _repeated_keys(grouped_scores: Callable[..., torch.Tensor], case: tuple) -> str:
+    """Complain of a tensor larger than all that is given or asked for."""
+    queries, keys = case
+    with _Largest() as largest:
+        scores = grouped_scores(queries, keys)
+    if largest.numbers > max(queries.numel(), keys.numel(), scores.numel()):
+        return (
+            f"The scores are right, but on the way a tensor of {largest.numbers} numbers was made, "
+            f"for {keys.numel()} in the keys: they were repeated. (A product with a broadcast "
+            "dimension does so, too.)"
+        )
+    return ""
+
+
 GROUPED_SCORES = Exercise(
     name="11b",
     solution=_grouped_scores,
     cases=(
         (_random(2, 6, 5, 4), _random(2, 3, 7, 4)),
-        (_random(3, 8, 1, 10), _random(3, 2, 9, 10)),
+        (_random(3, 8, 1, 10), _random(3, 2, 9, 10)),  # repeated keys would be the largest
     ),
+    demand=_repeated_keys,
     misconceptions={
         "Query head h reads your key head h % K. Query heads that share a key head stand next to "
         "one another: head h reads key head h // (H // K).": lambda queries, keys: (

@@ -27,10 +27,21 @@ def completer(model: HandmadeTransformer, length: int = 12) -> Callable[[str], s
     return lambda prompt: complete(prompt, length, model)
 
 
+def pieces(period: str, shortest: int) -> tuple[tuple[str], ...]:
+    """Return every piece of an endless repetition, from the shortest to a full context, as cases.
+
+    >>> pieces("aab", shortest=4)
+    (('aaba',), ('abaa',), ('baab',), ('aabaa',), ('abaab',), ('baaba',))
+    """
+    lengths = range(shortest, MODEL.context_length + 1)
+    starts = range(len(period))
+    return tuple(((period * 9)[i : i + length],) for length in lengths for i in starts)
+
+
 ABB = Exercise(
     name="10a",
     solution=completer(MODEL.with_weight("c_proj_bias", 5, -LARGE)),
-    cases=(("ab",), ("bba",), ("babb",), ("abbab",)),
+    cases=pieces("abb", shortest=2),
     misconceptions={
         "That is MODEL as it was: it still writes (aab)*.": completer(MODEL),
         "You swapped what a and b are worth, but not what is said then: two b's now have the value "
@@ -49,7 +60,7 @@ ABB = Exercise(
 AABB = Exercise(
     name="10b",
     solution=completer(looking_back(1)),
-    cases=(("aa",), ("bba",), ("abba",), ("baabb",)),
+    cases=pieces("aabb", shortest=2),
     misconceptions={
         "That is MODEL as it was: it still writes (aab)*.": completer(MODEL),
         "Each position now looks at itself alone, which gives (ab)*. Which single earlier token "
@@ -63,7 +74,7 @@ AABB = Exercise(
 AAAB = Exercise(
     name="10c",
     solution=completer(looking_back(0, 1, 2)),
-    cases=(("aaa",), ("aab",), ("abaa",), ("aabaa",)),
+    cases=pieces("aaab", shortest=3),
     misconceptions={
         "That is MODEL as it was: it still writes (aab)*.": completer(MODEL),
         "You widened the last position alone. Until the context is full, the last token stands at "

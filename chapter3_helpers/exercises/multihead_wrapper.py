@@ -50,8 +50,15 @@ TWO_WIDE = Exercise(
 HEAD_OUTPUT = Exercise(
     name="06b",
     solution=lambda context, head, num_heads: context.chunk(num_heads, dim=-1)[head],
-    cases=((torch.arange(120.0).reshape(2, 5, 12), 1, 4), (torch.arange(210.0).view(21, 10), 1, 2)),
+    cases=(
+        (torch.arange(120.0).reshape(2, 5, 12), 1, 4),
+        (torch.arange(84.0).reshape(7, 12), 3, 4),
+        (torch.arange(210.0).view(21, 10), 0, 2),
+    ),
     misconceptions={
+        "You count heads from 1. The first is head 0, and its numbers stand at the very front.": (
+            lambda context, head, num_heads: context.chunk(num_heads, dim=-1)[head - 1]
+        ),
         "You took every num_heads-th number. A head's numbers stand next to one another.": (
             lambda context, head, num_heads: context[..., head::num_heads]
         ),

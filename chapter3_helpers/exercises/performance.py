@@ -38,10 +38,10 @@ LEAST_SECONDS = Exercise(
 )
 
 
-def _half(seed: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _half(seed: int, shift: float = 0.0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Attend to three keys of their own: the largest score, the sum and the undivided output."""
     generator = torch.Generator().manual_seed(seed)
-    scores = 3 * torch.randn(2, 3, generator=generator)
+    scores = 3 * torch.randn(2, 3, generator=generator) + shift
     values = torch.randn(3, 4, generator=generator)
     largest = scores.amax(dim=-1, keepdim=True)
     exponentials = (scores - largest).exp()
@@ -62,8 +62,16 @@ def _merge(first: Half, second: Half) -> torch.Tensor:
 MERGE = Exercise(
     name="12c",
     solution=_merge,
-    cases=((_half(1), _half(2)), (_half(3), _half(4)), (_half(5), _half(6))),
+    cases=(
+        *((_half(1), _half(2)), (_half(3), _half(4)), (_half(5), _half(6))),
+        *((_half(7, 200), _half(8, 200)), (_half(9), _half(10, 200)), (_half(11, 200), _half(12))),
+    ),
     misconceptions={
+        "Large scores overflow: e to the power of 200 is no float32. Measure both largest scores "
+        "from the larger of the two, and no exponent is above 0.": lambda first, second: (
+            (first[0].exp() * first[2] + second[0].exp() * second[2])
+            / (first[0].exp() * first[1] + second[0].exp() * second[1])
+        ),
         "You added sums that were taken relative to different largest scores. First shrink both "
         "to the larger of the two.": (
             lambda first, second: (first[2] + second[2]) / (first[1] + second[1])
@@ -92,7 +100,6 @@ EQUAL_SHARES = Exercise(
     name="12d",
     solution=lambda width: 4 * width - 1,
     cases=((768,), (12288,), (10,)),
-    tolerance=1e-9,
     misconceptions={
         "That is for all T * T scores. The mask leaves T * (T + 1) / 2, and a fused kernel may "
         "skip the others.": lambda width: 2 * width,

@@ -24,25 +24,38 @@ def _carry(
     v2: SelfAttention_v2, turn: Callable[[torch.Tensor], torch.Tensor], names: str = "query key"
 ) -> SelfAttention_v1:
     """Fill a v1 from a v2; ``names`` says from which layers its queries and keys come."""
+    d_out, d_in = v2.W_query.weight.shape
     with torch.random.fork_rng(devices=[]):
-        v1 = SelfAttention_v1(v2.d_in, v2.d_out)
+        v1 = SelfAttention_v1(d_in, d_out)
     for target, source in zip(("query", "key", "value"), (*names.split(), "value"), strict=True):
         weight = getattr(v2, f"W_{source}").weight.detach()
         setattr(v1, f"W_{target}", torch.nn.Parameter(turn(weight).clone()))
     return v1
 
 
+def _shared_memory(carry: Callable[..., torch.nn.Module], case: tuple) -> str:
+    """Complain of a v1 that changes when the v2 is trained."""
+    held = {parameter.untyped_storage().data_ptr() for parameter in case[0].parameters()}
+    if any(p.untyped_storage().data_ptr() in held for p in carry(*case).parameters()):
+        return (
+            "The numbers are right, but both models keep them in the same memory: whoever trains "
+            "one changes the other. `clone()` makes a copy."
+        )
+    return ""
+
+
 CARRY_WEIGHTS = Exercise(
     name="03a",
     solution=lambda v2: _carry(v2, lambda weight: weight.T),
     cases=((_linear_attention(5, 3),), (_linear_attention(4, 4),)),
+    demand=_shared_memory,
     misconceptions={
         "You kept the matrices as nn.Linear stores them, (d_out, d_in). SelfAttention_v1 computes "
         "x @ W, which needs (d_in, d_out): transpose them. Between equal sizes this mistake raises "
         "no error.": lambda v2: _carry(v2, lambda weight: weight),
         "The shapes are right and the numbers are in the wrong places: reshape and view only fill "
         "the new shape row by row. .T turns rows into columns.": (
-            lambda v2: _carry(v2, lambda weight: weight.reshape(v2.d_in, v2.d_out))
+            lambda v2: _carry(v2, lambda weight: weight.reshape(weight.T.shape))
         ),
         "Queries and keys have changed places: every token now asks with what it should be found "
         "by, which transposes the scores.": (
