@@ -145,6 +145,14 @@ def alibi_bias(num_heads: int, T: int) -> torch.Tensor:
     return alibi_slopes(num_heads)[:, None, None] * linear_bias(T)  # (H, 1, 1) * (T, T)
 
 
+def _check_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -> None:
+    head_dim, max_length = check_sizes(head_dim=head_dim, max_length=max_length)
+    if head_dim % 2:
+        raise ValueError(f"head_dim must be even, as numbers turn in pairs, got {head_dim}")
+    check_positive(theta=theta)
+
+
+@checked_by(_check_frequencies)
 def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -> torch.Tensor:
     """Compute the complex numbers that rotate the pairs of a query or key at each position.
 
@@ -172,10 +180,6 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
 
     Source: Su et al., "RoFormer" (2021); the worked walk.
     """
-    head_dim, max_length = check_sizes(head_dim=head_dim, max_length=max_length)
-    if head_dim % 2:
-        raise ValueError(f"head_dim must be even, as numbers turn in pairs, got {head_dim}")
-    (theta,) = check_positive(theta=theta)
     pairs = torch.arange(head_dim // 2, dtype=torch.float64)
     speeds = theta ** (-2 * pairs / head_dim)  # (D/2,), in radians per position
     angles = torch.arange(max_length)[:, None] * speeds  # (max_length, D/2)

@@ -1,6 +1,7 @@
 """What holds for every attention module, whatever it computes inside."""
 
 import copy
+import inspect
 import pickle
 import sys
 from collections.abc import Callable
@@ -13,11 +14,12 @@ from torch.export import Dim
 
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
+from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
 from tests.devices import DEVICES
 
-B, T, D_IN, D_OUT, CONTEXT, HEADS = 2, 5, 7, 6, 11, 3  # no two alike
+B, T, D_IN, D_OUT, CONTEXT, HEADS, D_MODEL = 2, 5, 7, 6, 11, 3, 24  # no two alike
 CLASSES: dict[str, tuple[type[nn.Module], dict]] = {
     "v1": (SelfAttention_v1, {}),
     "v2": (SelfAttention_v2, {}),
@@ -34,24 +36,34 @@ CLASSES: dict[str, tuple[type[nn.Module], dict]] = {
         FusedMultiHeadAttention,
         {"context_length": CONTEXT, "dropout": 0.0, "num_heads": HEADS},
     ),
+    "grouped": (
+        GroupedQueryAttention,
+        {"context_length": CONTEXT, "num_heads": 2 * HEADS, "num_kv_heads": HEADS},
+    ),
 }
 every = pytest.mark.parametrize("kind", CLASSES)
 with_layers = pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind != "v1"])
 call = pytest.mark.parametrize("call", ["forward", "attention_weights"])
 
 
-def make(kind: str, **changes) -> nn.Module:
+def make(kind: str, seed: int = 5, **changes) -> nn.Module:
     cls, options = CLASSES[kind]
-    torch.manual_seed(5)
-    return cls(**({"d_in": D_IN, "d_out": D_OUT} | options | changes))
+    sizes = {"d_model": D_MODEL} if kind == "grouped" else {"d_in": D_IN, "d_out": D_OUT}
+    torch.manual_seed(seed)
+    return cls(**(sizes | options | changes))
 
 
-def tokens(*shape: int, seed: int = 1) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+def tokens(kind: str, *shape: int, seed: int = 1) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, d_in(kind), generator=generator)
+
+
+def d_in(kind: str) -> int:
+    return D_MODEL if kind == "grouped" else D_IN
 
 
 def width(kind: str) -> int:
-    return D_OUT * HEADS if kind == "wrapper" else D_OUT
+    return {"wrapper": D_OUT * HEADS, "grouped": D_MODEL}.get(kind, D_OUT)
 
 
 def assert_same_function(left: nn.Module, right: nn.Module, x: torch.Tensor) -> None:
@@ -62,28 +74,37 @@ def assert_same_function(left: nn.Module, right: nn.Module, x: torch.Tensor) -> 
 # sizes
 
 
+SIZES = {  # d_in, d_out, num_heads, head_dim, context_length; and what is printed
+    "v1": ((7, 6, 1, 6, None), "d_in=7, d_out=6"),
+    "v2": ((7, 6, 1, 6, None), "d_in=7, d_out=6"),
+    "causal": ((7, 6, 1, 6, 11), "d_in=7, d_out=6, context_length=11"),
+    "wrapper": ((7, 6, 3, 6, 11), "d_in=7, d_out=6, context_length=11, num_heads=3"),
+    "split": ((7, 6, 3, 2, 11), "d_in=7, d_out=6, context_length=11, num_heads=3"),
+    "fused": ((7, 6, 3, 2, 11), "d_in=7, d_out=6, context_length=11, num_heads=3"),
+    "grouped": (
+        (24, 24, 6, 4, 11),
+        "d_in=24, d_out=24, context_length=11, num_heads=6, num_kv_heads=3",
+    ),
+}
+
+
 @every
 def test_sizes_are_attributes_and_printed(kind):
-    module = make(kind)
-    heads = HEADS if kind in ("wrapper", "split", "fused") else 1
-    head_dim = D_OUT // heads if kind in ("split", "fused") else D_OUT
-    context_length = None if kind in ("v1", "v2") else CONTEXT
-    sizes = (module.d_in, module.d_out, module.num_heads, module.head_dim, module.context_length)
-    assert sizes == (D_IN, D_OUT, heads, head_dim, context_length)
-    said = f"d_in={D_IN}, d_out={D_OUT}"
-    said += f", context_length={CONTEXT}" if context_length else ""
-    said += f", num_heads={heads}" if heads > 1 else ""
-    assert module.extra_repr() == said
-    assert said in repr(module)
+    names = ("d_in", "d_out", "num_heads", "head_dim", "context_length")
+    sizes, said = SIZES[kind]
+    assert tuple(getattr(make(kind), name) for name in names) == sizes
+    assert make(kind).extra_repr() == said
+    assert said in repr(make(kind))
 
 
 @every
 def test_numpys_numbers_give_what_pythons_give(kind):
-    numbers = {"d_in": np.uint8(7), "d_out": np.uint8(102)}  # 3 * 102 overflows in uint8
+    wide = {"d_model": 240} if kind == "grouped" else {"d_out": 102}  # 3 * 102 overflows in uint8
+    numbers = {name: np.uint8(value) for name, value in wide.items()}
     for name, value in CLASSES[kind][1].items():
         numbers[name] = np.float32(value) if isinstance(value, float) else np.uint8(value)
-    ours, theirs = make(kind, d_out=102), make(kind, **numbers)
-    assert_same_function(ours, theirs, tokens(T, D_IN))
+    ours, theirs = make(kind, **wide), make(kind, **numbers)
+    assert_same_function(ours, theirs, torch.rand(T, ours.d_in))
     assert all(type(getattr(theirs, name)) is int for name in ("d_in", "d_out", "head_dim"))
 
 
@@ -98,13 +119,27 @@ BAD_ARGUMENTS = [
     ("num_heads", 0, ValueError, "num_heads must be at least 1, got 0"),
     ("num_heads", 2.0, TypeError, r"num_heads must be an integer, got 2.0 \(float\)"),
     ("qkv_bias", 1, TypeError, r"qkv_bias must be True or False, got 1 \(int\)"),
+    ("d_model", 0, ValueError, "d_model must be at least 1, got 0"),
+    ("d_model", 10, ValueError, "d_model must be divisible by num_heads, got d_model=10 and num_h"),
+    ("d_model", 18, ValueError, "head_dim must be even, as numbers turn in pairs, got 3"),
+    ("num_kv_heads", 0, ValueError, "num_kv_heads must be at least 1, got 0"),
+    (
+        "num_kv_heads",
+        4,
+        ValueError,
+        "num_heads must be divisible by num_kv_heads, got .*=6 and .*=4",
+    ),
+    ("theta", -2.0, ValueError, "theta must be above 0, got -2.0"),
+    ("theta", "10", TypeError, r"theta must be a number, got '10' \(str\)"),
+    ("rotary", 1, TypeError, r"rotary must be True or False, got 1 \(int\)"),
 ]
 
 
 @every
 def test_refuses_bad_arguments(kind):
+    names = inspect.signature(CLASSES[kind][0]).parameters
     for name, value, error, message in BAD_ARGUMENTS:
-        if name in ("d_in", "d_out", *CLASSES[kind][1]) or (name == "qkv_bias" and kind != "v1"):
+        if name in names:
             with pytest.raises(error, match=message):
                 make(kind, **{name: value})
 
@@ -117,54 +152,53 @@ def test_heads_share_a_width_equally_or_not_at_all(kind):
 
 # what it reads
 
-BAD_INPUTS = {
-    "too long": (torch.rand(12, 7), ValueError, "at most context_length=11 tokens, got 12"),
-    "other width": (torch.rand(5, 8), ValueError, "the last dimension of x must be d_in=7, got 8"),
-    "one dimension": (
-        torch.rand(7),
-        ValueError,
-        r"x must have shape \(T, d_in\) or \(B, T, d_in\), got 1 dimension\(s\): \(7,\)",
-    ),
-    "four dimensions": (torch.rand(1, 1, 5, 7), ValueError, r"x must have shape .*, got 4"),
-    "integers": (torch.ones(5, 7).long(), ValueError, "x must be a floating-point .* torch.int64"),
-    "no tokens": (torch.rand(2, 0, 7), ValueError, r"x must not be empty, got shape \(2, 0, 7\)"),
-    "no tensor": ([[1.0] * 7], TypeError, "x must be a torch.Tensor, got list"),
-    "other dtype": (
-        torch.rand(5, 7).double(),
-        ValueError,
-        "x must be torch.float32 on cpu, as the weights are, got torch.float64 on cpu",
-    ),
-    "other device": (torch.rand(5, 7, device="meta"), ValueError, "got torch.float32 on meta"),
-}
+
+def bad_inputs(d: int) -> list[tuple[object, type[Exception], str]]:
+    words = r"x must have shape \(T, d_in\) or \(B, T, d_in\), got "
+    weights = "x must be torch.float32 on cpu, as the weights are, got "
+    return [
+        (torch.rand(12, d), ValueError, "x must hold at most context_length=11 tokens, got 12"),
+        (torch.rand(5, d + 1), ValueError, f"last dimension of x must be d_in={d}, got {d + 1}"),
+        (torch.rand(d), ValueError, rf"{words}1 dimension\(s\): \({d},\)"),
+        (torch.rand(1, 1, 5, d), ValueError, f"{words}4"),
+        (torch.ones(5, d).long(), ValueError, "x must be a floating-point .* torch.int64"),
+        (torch.rand(2, 0, d), ValueError, rf"x must not be empty, got shape \(2, 0, {d}\)"),
+        ([[1.0] * d], TypeError, "x must be a torch.Tensor, got list"),
+        (torch.rand(5, d).double(), ValueError, f"{weights}torch.float64 on cpu"),
+        (torch.rand(5, d, device="meta"), ValueError, f"{weights}torch.float32 on meta"),
+    ]
 
 
 @call
 @every
 def test_refuses_bad_input(kind, call):
-    for problem, (x, error, message) in BAD_INPUTS.items():
-        if problem == "too long" and kind in ("v1", "v2"):
-            assert make(kind)(x).shape == (12, D_OUT)
-        else:
-            with pytest.raises(error, match=message):
-                getattr(make(kind), call)(x)
+    module = make(kind)
+    too_long, *others = bad_inputs(d_in(kind))
+    if kind in ("v1", "v2"):  # these read texts of any length
+        assert module(too_long[0]).shape == (12, D_OUT)
+    else:
+        others.append(too_long)
+    for x, error, message in others:
+        with pytest.raises(error, match=message):
+            getattr(module, call)(x)
 
 
 @every
 def test_reads_one_sentence_or_a_batch_of_them(kind):
-    module, x = make(kind), tokens(B, T, D_IN)
+    module, x = make(kind), tokens(kind, B, T)
     context, weights = module(x), module.attention_weights(x)
-    heads = () if module.num_heads == 1 else (HEADS,)
+    heads = () if module.num_heads == 1 else (module.num_heads,)
     assert context.shape == (B, T, width(kind))
     assert weights.shape == (B, *heads, T, T)
     for b in range(B):
         torch.testing.assert_close(module(x[b]), context[b])
         torch.testing.assert_close(module.attention_weights(x[b]), weights[b])
-    assert module(tokens(CONTEXT, D_IN)).shape == (CONTEXT, width(kind))  # as many as it may read
+    assert module(tokens(kind, CONTEXT)).shape == (CONTEXT, width(kind))  # as many as it may read
 
 
 @every
 def test_autocast_may_mix_dtypes(kind):
-    module, x = make(kind), tokens(T, D_IN)
+    module, x = make(kind), tokens(kind, T)
     with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
         mixed = module(x.bfloat16())
     torch.testing.assert_close(mixed.float(), module(x).detach(), rtol=0.05, atol=0.05)
@@ -172,7 +206,7 @@ def test_autocast_may_mix_dtypes(kind):
 
 @every
 def test_autocast_neither_converts_float64_nor_moves_tokens(kind):
-    module, x = make(kind), tokens(T, D_IN)
+    module, x = make(kind), tokens(kind, T)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         with pytest.raises(ValueError, match=r"x must be torch.float32 on cpu.* got torch.float64"):
             module(x.double())
@@ -189,7 +223,7 @@ def test_autocast_neither_converts_float64_nor_moves_tokens(kind):
 @pytest.mark.parametrize("device", DEVICES)
 @every
 def test_works_in_every_precision_and_place(kind, device, dtype, tolerance):
-    exact, x = make(kind).double(), tokens(B, T, D_IN).double()
+    exact, x = make(kind).double(), tokens(kind, B, T).double()
     module = copy.deepcopy(exact).to(device, dtype)
     for name in ("forward", "attention_weights"):
         rough = getattr(module, name)(x.to(device, dtype))
@@ -207,28 +241,28 @@ def test_compiles_in_one_piece(kind, call):
     method = getattr(module, call)
     compiled = torch.compile(method, backend="eager", fullgraph=True)
     for length in (T, T + 1):
-        x = tokens(B, length, D_IN)
+        x = tokens(kind, B, length)
         torch.testing.assert_close(compiled(x), method(x))
 
 
 @every
 def test_exports_for_one_length_and_for_every_length(kind):
-    module, x = make(kind), tokens(B, T, D_IN)
+    module, x = make(kind), tokens(kind, B, T)
     torch.testing.assert_close(torch.export.export(module, (x,)).module()(x), module(x))
     lengths = {0: Dim("B"), 1: Dim("T", max=CONTEXT)}
     exported = torch.export.export(module, (x,), dynamic_shapes=(lengths,))
-    for batch, length in ((1, 2), (3, D_OUT // HEADS), (5, CONTEXT)):
-        x = tokens(batch, length, D_IN)
+    for batch, length in ((1, 2), (3, HEADS), (5, CONTEXT)):
+        x = tokens(kind, batch, length)
         torch.testing.assert_close(exported.module()(x), module(x))
 
 
 @every
 def test_copied_and_pickled_it_is_the_same(kind):
-    module, x = make(kind), tokens(B, T, D_IN)
+    module, x = make(kind), tokens(kind, B, T)
     for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
         assert_same_function(other, module, x)
-        with pytest.raises(ValueError, match="the last dimension of x must be d_in=7, got 8"):
-            other(tokens(T, D_IN + 1))
+        with pytest.raises(ValueError, match="the last dimension of x must be d_in="):
+            other(torch.rand(T, d_in(kind) + 1))
 
 
 def checks_during(call: Callable[[], object]) -> list[str]:
@@ -251,11 +285,11 @@ def checks_during(call: Callable[[], object]) -> list[str]:
 @call
 @every
 def test_what_comes_in_is_checked_once_and_after_an_error_again(kind, call):
-    method, x = getattr(make(kind), call), tokens(B, T, D_IN)
+    method, x = getattr(make(kind), call), tokens(kind, B, T)
     once = ["check_input", "check_tensor", "check_dtype"]
     assert checks_during(lambda: method(x)) == once
-    with pytest.raises(ValueError, match="the last dimension of x must be d_in=7, got 8"):
-        method(tokens(T, D_IN + 1))
+    with pytest.raises(ValueError, match="the last dimension of x must be d_in="):
+        method(torch.rand(T, d_in(kind) + 1))
     assert checks_during(lambda: method(x)) == once
 
 
@@ -270,17 +304,16 @@ SAVED = {
     "wrapper": [f"heads.{h}.{name}.weight" for h in range(HEADS) for name in QKV],
     "split": [*(f"{name}.weight" for name in QKV), "out_proj.weight", "out_proj.bias"],
     "fused": ["W_qkv.weight", "out_proj.weight", "out_proj.bias"],
+    "grouped": [*(f"{name}.weight" for name in QKV), "out_proj.weight", "out_proj.bias"],
 }
 
 
 @every
 def test_only_the_projections_are_saved_and_they_suffice(kind):
-    module, x = make(kind), tokens(B, T, D_IN)
+    module, x = make(kind), tokens(kind, B, T)
     assert list(module.state_dict()) == SAVED[kind]
-    torch.manual_seed(9)
-    cls, options = CLASSES[kind]
-    changes = {name: 2 * value for name, value in options.items() if name == "context_length"}
-    other = cls(D_IN, D_OUT, **options | changes)
+    longer = {} if kind in ("v1", "v2") else {"context_length": 2 * CONTEXT}
+    other = make(kind, seed=9, **longer)
     assert not torch.equal(other(x), module(x))
     other.load_state_dict(module.state_dict())
     assert_same_function(other, module, x)
@@ -290,7 +323,7 @@ def test_only_the_projections_are_saved_and_they_suffice(kind):
 @every
 def test_made_on_the_meta_device_and_then_filled_it_is_the_same(kind, assign):
     """What lay in memory before, or lies nowhere yet, must not decide what a token sees."""
-    module, x = make(kind), tokens(T, D_IN)
+    module, x = make(kind), tokens(kind, T)
     with torch.device("meta"):
         filled = make(kind)
     assert filled(x.to("meta")).shape == (T, width(kind))
@@ -305,7 +338,7 @@ def test_made_on_the_meta_device_and_then_filled_it_is_the_same(kind, assign):
 @pytest.mark.parametrize("kind", ["causal", "wrapper", "split"])
 def test_loads_what_the_chapters_classes_saved(kind):
     """They save their mask, (context_length, context_length), beside the projections."""
-    inner, x = make(kind), tokens(B, T, D_IN)
+    inner, x = make(kind), tokens(kind, B, T)
     model, other = nn.Sequential(nn.Linear(3, D_IN), inner), nn.Sequential(nn.Linear(3, D_IN))
     other.append(make(kind, context_length=CONTEXT + 1))
     saved = dict(model.state_dict())
@@ -349,7 +382,7 @@ def replace_layers(module: nn.Module, new: Callable[[nn.Linear], nn.Module]) -> 
 @pytest.mark.parametrize("new", [LowRank, nn.Sequential], ids=lambda new: new.__name__)
 @with_layers
 def test_every_projection_may_be_replaced(kind, new):
-    module, x = make(kind), tokens(B, T, D_IN)
+    module, x = make(kind), tokens(kind, B, T)
     replaced = replace_layers(copy.deepcopy(module), new)
     for layer in replaced.modules():
         if isinstance(layer, LowRank):
@@ -363,7 +396,7 @@ def test_every_projection_may_be_replaced(kind, new):
 
 @with_layers
 def test_a_projection_may_keep_a_part_in_another_precision(kind):
-    x = tokens(B, T, D_IN).bfloat16()
+    x = tokens(kind, B, T).bfloat16()
 
     def mixed(layer: nn.Linear) -> nn.Module:
         return LowRank(layer.bfloat16())
@@ -384,7 +417,7 @@ class Packed(nn.Module):
 
 @with_layers
 def test_without_parameters_there_is_no_dtype_to_compare_with(kind):
-    module, x = make(kind), tokens(B, T, D_IN)
+    module, x = make(kind), tokens(kind, B, T)
     packed = replace_layers(copy.deepcopy(module), Packed)
     assert not list(packed.parameters())
     assert_same_function(packed, module, x)
