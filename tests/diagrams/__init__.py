@@ -2,10 +2,37 @@
 
 from itertools import combinations, pairwise
 
+import numpy as np
+
 from chapter3_helpers.diagrams import Diagram
 from chapter3_helpers.diagrams.core.drawing import draw
 from chapter3_helpers.diagrams.core.layout import WIDEST, Layout
 from chapter3_helpers.diagrams.core.scene import Cells, Group, Line, Text, text_width
+
+PARTS = ("queries", "keys", "values", "scores", "scaled", "weights", "context")
+
+
+def numbers(*shape: int) -> np.ndarray:
+    """The same numbers whenever they are asked for."""
+    return np.random.default_rng(0).normal(size=shape)
+
+
+def attention(tokens=5, d_in=3, d=2, heads=None):
+    """All the arrays from x to context, worked out plainly."""
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(tokens, d_in))
+    lead = () if heads is None else (heads,)
+    queries, keys, values = (x @ generator.normal(size=(*lead, d_in, d)) for _ in range(3))
+    scores = queries @ keys.swapaxes(-1, -2)
+    hidden = np.triu(np.ones((tokens, tokens), bool), 1)
+    weights = np.exp(np.where(hidden, -np.inf, scores / d**0.5))
+    weights /= weights.sum(-1, keepdims=True)
+    parts = (queries, keys, values, scores, scores / d**0.5, weights, weights @ values)
+    return {"x": x, "hidden": hidden, **dict(zip(PARTS, parts, strict=True))}
+
+
+def without(arrays, *names):
+    return {name: array for name, array in arrays.items() if name not in names}
 
 
 def check_drawing(diagram: Diagram) -> None:

@@ -5,14 +5,15 @@ file          what it holds
 ============  ======================================================================
 ``blocks``    ``Block`` and ``Plane``: what stands in a diagram
 ``arrows``    ``Arrow`` and ``Bracket``: what joins it
-``diagram``   ``Diagram``: what fits together, and the forms in which it is shown
+``graph``     ``Graph``: what fits together, and the ways that arrows take
 ``words``     its description
 ``routes``    which way an arrow takes through the grid
 ``layout``    where everything stands, in pixels
 ``drawing``   what is drawn there, as a ``scene`` of lines, boxes, texts and cells
 ``painting``  how blocks look; ``plane`` does vectors, ``shades`` the colours of numbers
-``page``      a scene as a picture, by matplotlib
-``live``      a scene as SVG, for explorers
+``png``       a scene as a picture, by matplotlib
+``svg``       a scene as SVG, for explorers
+``diagram``   ``Diagram``: a graph with its words and both forms
 ============  ======================================================================
 """
 

@@ -1,9 +1,9 @@
 """A diagram as the lines, texts and cells that it is drawn with."""
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
+from chapter3_helpers.diagrams.core.graph import Graph
 from chapter3_helpers.diagrams.core.layout import (
     MARGIN,
     TURN,
@@ -14,30 +14,27 @@ from chapter3_helpers.diagrams.core.painting import highlight, paint
 from chapter3_helpers.diagrams.core.routes import Route
 from chapter3_helpers.diagrams.core.scene import Box, Line, Point, Scene, Text, text_width
 
-if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.core.diagram import Diagram
-
 ORDER = ("grey", "known", "lit")  # what is lit lies on top
 LINES = {"grey": "faint", "known": "line", "lit": "lit"}
 INKS = {"grey": "soft", "known": "ink", "lit": "ink"}
 
 
-def draw(diagram: "Diagram") -> Scene:
+def draw(graph: Graph) -> Scene:
     """Return everything that is drawn, from the bottom up."""
-    layout = Layout(diagram)
+    layout = Layout(graph)
     items: list = [
         Text(MARGIN, MARGIN + 14 + 20 * line, text, size, "start", bold)
         for line, (text, size, bold) in enumerate(layout.title)
     ]
-    ways = sorted(layout.routes, key=lambda way: ORDER.index(diagram.state_of(*way[:2])))
+    ways = sorted(layout.routes, key=lambda way: ORDER.index(graph.state_of(*way[:2])))
     arrows = [item for way in ways for item in draw_arrow(layout, *way)]
-    for bracket in sorted(diagram.brackets, key=lambda bracket: -len(bracket.blocks)):
+    for bracket in sorted(graph.brackets, key=lambda bracket: -len(bracket.blocks)):
         items += draw_bracket(layout, bracket, arrows)
-    spots = {thing: layout.extent(thing.name) for thing in diagram.blocks}
+    spots = {thing: layout.extent(thing.name) for thing in graph.blocks}
     for thing, spot in spots.items():
         if thing.state == "lit":
             items.append(highlight(thing, layout.sizes[thing.name], spot.x, spot.y))
-    for arrow in diagram.arrows:
+    for arrow in graph.arrows:
         if arrow.weight is not None:
             items += [draw_beam(layout, arrow, source) for source in arrow.sources]
     items += arrows
@@ -79,13 +76,13 @@ def draw_beam(layout: Layout, arrow: Arrow, source: str) -> Line:
         points = [(start.x, start.bottom + 2), (end.x, end.top - 2)]
     else:
         points = [(start.x, start.top - 2), (end.x, end.bottom + 2)]
-    tone = "faint" if layout.diagram.state_of(arrow) == "grey" else "weight"
+    tone = "faint" if layout.graph.state_of(arrow) == "grey" else "weight"
     return Line(points, tone, 0.6 + 8 * arrow.weight)
 
 
 def draw_arrow(layout: Layout, arrow: Arrow, source: str, route: Route) -> list:
     """Draw an arrow from one of its sources, and the words on it, if it is the first."""
-    state = layout.diagram.state_of(arrow, source)
+    state = layout.graph.state_of(arrow, source)
     points = way_points(layout, arrow, source, route)
     items: list = []
     if not arrow.sign:

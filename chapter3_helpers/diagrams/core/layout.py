@@ -1,4 +1,4 @@
-"""Where everything of a diagram stands: the one layout that the page and the live form share.
+"""Where everything of a diagram stands: one layout for the picture and for the live form.
 
 Columns and rows are as wide and high as the largest of their blocks, and the gaps between them as
 what has to pass there: the words on arrows, the places where arrows turn, the edges of brackets.
@@ -10,15 +10,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
+from chapter3_helpers.diagrams.core.graph import Graph
 from chapter3_helpers.diagrams.core.painting import NAME_SIZE, TEXT_SIZE, measure
 from chapter3_helpers.diagrams.core.routes import Route
 from chapter3_helpers.diagrams.core.scene import text_width
-
-if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.core.diagram import Diagram
 
 SMALLEST_CELL = 3  # pixels
 WIDEST = 604  # with its margins a picture is 620 wide; a window of 900 pixels shows it in 468,
@@ -46,17 +43,17 @@ class Extent:
 
 
 class Layout:
-    """All positions of a diagram, with the largest cells with which it is narrow enough."""
+    """All positions of a graph, with the largest cells with which it is narrow enough."""
 
-    def __init__(self, diagram: "Diagram"):
-        self.diagram = diagram
-        self.columns = 1 + max(thing.at[0] for thing in diagram.blocks)
-        self.rows = 1 + max(thing.at[1] for thing in diagram.blocks)
+    def __init__(self, graph: Graph):
+        self.graph = graph
+        self.columns = 1 + max(thing.at[0] for thing in graph.blocks)
+        self.rows = 1 + max(thing.at[1] for thing in graph.blocks)
         self.routes = [
             (arrow, source, route)
-            for arrow in diagram.arrows
+            for arrow in graph.arrows
             if arrow.weight is None
-            for source, route in zip(arrow.sources, diagram.ways(arrow), strict=True)
+            for source, route in zip(arrow.sources, graph.ways(arrow), strict=True)
         ]
         self._extents: dict[str, Extent] = {}
         self._find_room()
@@ -69,8 +66,8 @@ class Layout:
         """Return the lines of the title and of the note: text, size, bold."""
         wide = max(self.width, 300)
         return [
-            *((line, TITLE_SIZE, True) for line in wrap(self.diagram.title, int(wide / 8))),
-            *((line, TEXT_SIZE, False) for line in wrap(self.diagram.note, int(wide / 6.7))),
+            *((line, TITLE_SIZE, True) for line in wrap(self.graph.title, int(wide / 8))),
+            *((line, TEXT_SIZE, False) for line in wrap(self.graph.note, int(wide / 6.7))),
         ]
 
     def _find_room(self) -> None:
@@ -89,22 +86,22 @@ class Layout:
                     self.turns[route.turn_gap].append(who)
                 room[route.turn_gap[0]] = max(room[route.turn_gap[0]], 8)
             if arrow.text and source == arrow.sources[0] and not route.round_about:
-                wide = text_width(arrow.text, bold=self.diagram.state_of(arrow) == "lit")
+                wide = text_width(arrow.text, bold=self.graph.state_of(arrow) == "lit")
                 if route.upright:
                     self.beside.append((route, wide + 8))
                 else:
                     room[route.word_gap] = max(room[route.word_gap], wide + 10 - 4 * arrow.sign)
-        for arrow in self.diagram.arrows:
+        for arrow in self.graph.arrows:
             if arrow.weight is not None and arrow.via == "right":
-                room[self.diagram.at(arrow.target)[0] - 1] = BEAMS
+                room[self.graph.at(arrow.target)[0] - 1] = BEAMS
         self.before, self.after = self._bracket_room(LEFT), self._bracket_room(RIGHT)
 
     def _fit(self) -> None:
-        """Choose the largest cells, of those with which the diagram is no wider than ``WIDEST``."""
-        self._place_columns(self.diagram.cell)
+        """Choose the largest cells, of those with which it is no wider than ``WIDEST``."""
+        self._place_columns(self.graph.cell)
         if self.width <= WIDEST:
             return
-        cells = range(min(self.diagram.cell, SMALLEST_CELL), self.diagram.cell + 1)
+        cells = range(min(self.graph.cell, SMALLEST_CELL), self.graph.cell + 1)
         self._place_columns(cells[0])
         widest = max(WIDEST, self.width)  # names and words may need more: then no more than that
 
@@ -115,9 +112,9 @@ class Layout:
         self._place_columns(cells[bisect_left(cells, True, lo=1, key=too_wide) - 1])
 
     def _place_columns(self, cell: int) -> None:
-        self.sizes = {thing.name: measure(thing, cell) for thing in self.diagram.blocks}
+        self.sizes = {thing.name: measure(thing, cell) for thing in self.graph.blocks}
         self.left, self.right = [0.0] * self.columns, [0.0] * self.columns
-        for thing in self.diagram.blocks:
+        for thing in self.graph.blocks:
             column, size = thing.at[0], self.sizes[thing.name]
             self.left[column] = max(self.left[column], size.left)
             self.right[column] = max(self.right[column], size.right)
@@ -165,16 +162,16 @@ class Layout:
         """Top, centre and bottom of every row."""
         up, down = [20.0] * self.rows, [0.0] * self.rows
         for name, size in self.sizes.items():
-            row = self.diagram.at(name)[1]
+            row = self.graph.at(name)[1]
             up[row] = max(up[row], size.up)
             down[row] = max(down[row], size.down)
         high = defaultdict(lambda: 16.0)  # gap below a row -> height of what passes there
         for arrow, _, route in self.routes:
             if route.upright:
                 high[route.row_gap] = max(high[route.row_gap], 34 if arrow.text else 28)
-        for arrow in self.diagram.arrows:
+        for arrow in self.graph.arrows:
             if arrow.weight is not None:
-                rows = [self.diagram.at(name)[1] for name in (*arrow.sources, arrow.target)]
+                rows = [self.graph.at(name)[1] for name in (*arrow.sources, arrow.target)]
                 for row in range(min(rows), max(rows)):
                     high[row] = max(high[row], 36 if arrow.via else 60)
         before, after = self._bracket_room(TOP), self._bracket_room(BOTTOM)
@@ -223,9 +220,9 @@ class Layout:
         return self._extents[name]
 
     def _find_extent(self, name: str) -> Extent:
-        column, row = self.diagram.at(name)
+        column, row = self.graph.at(name)
         x, y = self.centre_x[column], self.row_edges[row][1]
-        end = self.diagram[name]
+        end = self.graph[name]
         if isinstance(end, Bracket):
             return Extent(x, y, *self.frame(end))
         size = self.sizes[name]
@@ -235,7 +232,7 @@ class Layout:
     def frame(self, bracket: Bracket) -> tuple[float, float, float, float]:
         """Return left, right, top and bottom of a bracket."""
         depth = [self._depth(bracket, side) for side in range(4)]
-        first, last, top_row, bottom_row = self.diagram.span(bracket)
+        first, last, top_row, bottom_row = self.graph.span(bracket)
         left = self.centre_x[first] - self.left[first] - EDGE * depth[LEFT] + 4
         right = self.centre_x[last] + self.right[last] + EDGE * depth[RIGHT] - 4
         top = self.row_edges[top_row][0] - (EDGE + LABEL) * depth[TOP] + 4
@@ -246,17 +243,17 @@ class Layout:
         """Return how many edges lie at a side of a bracket, its own and those within it."""
         inside = [
             self._depth(other, side)
-            for other in self.diagram.brackets
+            for other in self.graph.brackets
             if set(other.blocks) < set(bracket.blocks)
-            and self.diagram.span(other)[side] == self.diagram.span(bracket)[side]
+            and self.graph.span(other)[side] == self.graph.span(bracket)[side]
         ]
         return 1 + max(inside, default=0)
 
     def _bracket_room(self, side: int) -> dict[int, float]:
         """Return the room that brackets take at one side of each column, or row."""
         room = defaultdict(float)
-        for bracket in self.diagram.brackets:
-            at = self.diagram.span(bracket)[side]
+        for bracket in self.graph.brackets:
+            at = self.graph.span(bracket)[side]
             edge = EDGE + LABEL if side == TOP else EDGE
             room[at] = max(room[at], edge * self._depth(bracket, side))
         return room

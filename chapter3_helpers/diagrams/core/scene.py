@@ -1,15 +1,38 @@
 """What is drawn, in pixels: the texts, lines, boxes and cells that a layout comes down to.
 
-Colours are either a tone, which each way of drawing gives a colour of its own (``ink``, ``soft``,
-``line``, ...), or the ``#rrggbb`` of a number.
+Colours are either a tone (``ink``, ``soft``, ``line``, ...) or the ``#rrggbb`` of a number.
 """
 
+import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 Point = tuple[float, float]
+# tone -> its colour in a picture, and live, where it has to be seen on light and on dark
+TONES = {
+    "ink": ("#1a1a1a", "var(--jp-content-font-color1,#222)"),
+    "soft": ("#595959", "var(--jp-content-font-color2,#555)"),
+    "faint": ("#9a9a9a", "#888"),
+    "line": ("#4d4d4d", "#7d7d7d"),  # not seen through, since lines share stretches
+    "weight": ("#4d4d4d", "#7d7d7d"),
+    "lit": ("#b06f00", "#c07a00"),
+    "highlight": ("#fff3cd", "#ffc10730"),
+    "ground": ("#f7f7f7", "#8080800f"),
+    "mark": ("#000000", "#000"),
+    "halo": ("#ffffff", "#fff"),
+    "shadow": ("#00000030", "#8888"),
+}
+
+
+def colour_of(tone: str, live: bool) -> str:
+    """Return the colour of a tone, in a picture or live; ``none`` where there is no tone.
+
+    >>> colour_of("lit", live=False), colour_of("#d55e00", live=True), colour_of("", live=True)
+    ('#b06f00', '#d55e00', 'none')
+    """
+    return TONES[tone][live] if tone in TONES else tone or "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +57,23 @@ class Line:
     width: float = 1.5
     head: bool = False
     dashed: bool = False
+
+    def parts(self) -> tuple[list[Point], list[Point]]:
+        """Return the points of the line up to its head, and the corners of the head, if any.
+
+        >>> Line([(0, 0), (10, 0)], width=1, head=True).parts()
+        ([(0, 0), (4.0, 0.0)], [(10, 0), (4.0, 3.0), (4.0, -3.0)])
+        """
+        points = list(self.points)
+        if not self.head:
+            return points, []
+        (x0, y0), (x1, y1) = points[-2:]
+        size = 5 + self.width
+        share = size / (math.hypot(x1 - x0, y1 - y0) or 1.0)
+        back, down = share * (x1 - x0), share * (y1 - y0)
+        x, y = x1 - back, y1 - down
+        wings = [(x - down / 2, y + back / 2), (x + down / 2, y - back / 2)]
+        return [*points[:-1], (x, y)], [(x1, y1), *wings]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,53 +1,50 @@
 """A diagram in words: what an alt text says, and what the regression compares."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from chapter3_helpers.diagrams.core.arrows import Bracket
 from chapter3_helpers.diagrams.core.blocks import Block, Plane
+from chapter3_helpers.diagrams.core.graph import Graph
 from chapter3_helpers.diagrams.core.shades import written
-
-if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.core.diagram import Diagram
 
 MOST_DESCRIBED = 100  # numbers of a block; a larger one is described by its shape
 STATES = {"lit": "Framed", "known": "Known", "grey": "Still to come"}
 
 
-def describe(diagram: "Diagram", numbers: bool = True) -> str:
+def describe(graph: Graph, numbers: bool = True) -> str:
     """Return the title, what is lit, the arrows with what happens on them, and the numbers."""
-    lines = [f"Diagram: {diagram.title.rstrip('.')}."]
-    lines += [diagram.note] if diagram.note else []
-    things = diagram.blocks
+    lines = [f"Diagram: {graph.title.rstrip('.')}."]
+    lines += [graph.note] if graph.note else []
+    things = graph.blocks
     states = [
         *((thing.name, thing.state) for thing in things),
-        *((bracket.text, bracket.state) for bracket in diagram.brackets),
+        *((bracket.text, bracket.state) for bracket in graph.brackets),
     ]
     grey = "grey" in dict(states).values()
     for wanted, words in STATES.items():
         names = [name for name, state in states if state == wanted]
         if names and (wanted != "known" or grey):
             lines.append(f"{words}: {', '.join(names)}.")
-    lines += _arrows(diagram)
-    for bracket in diagram.brackets:
+    lines += _arrows(graph)
+    for bracket in graph.brackets:
         lines.append(f"{bracket.text}: {', '.join(bracket.blocks)}.")
     for thing in things if numbers else ():
         lines.extend(_plane(thing) if isinstance(thing, Plane) else _block(thing))
     return "\n".join(lines)
 
 
-def _arrows(diagram: "Diagram") -> list[str]:
+def _arrows(graph: Graph) -> list[str]:
     """Write one line a chain of arrows: ``x (6, 3) -> @ W_query -> queries (6, 2)``."""
 
     def label(name: str) -> str:
-        end = diagram[name]
+        end = graph[name]
         return name if isinstance(end, Bracket) else end.label
 
     lines: list[str] = []
     before = None
-    for arrow in diagram.arrows:
+    for arrow in graph.arrows:
         if arrow.sources != (before,):
             lines.append(" and ".join(map(label, arrow.sources)))
         if arrow.sign:

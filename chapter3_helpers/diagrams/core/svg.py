@@ -5,47 +5,28 @@ the cells of each block.
 """
 
 import html
-import math
-from typing import TYPE_CHECKING
+from dataclasses import fields
 
 from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers.diagrams.core import drawing
 from chapter3_helpers.diagrams.core.blocks import Plane
+from chapter3_helpers.diagrams.core.graph import Graph
 from chapter3_helpers.diagrams.core.painting import paint_numbers
-from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text, colour_of
 from chapter3_helpers.diagrams.core.shades import EMPTY
 from chapter3_helpers.diagrams.core.words import describe
-
-if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.core.diagram import Diagram
-
-INK = "var(--jp-content-font-color1,#222)"
-SOFT = "var(--jp-content-font-color2,#555)"
-TONES = {
-    "ink": INK,
-    "soft": SOFT,
-    "faint": "#888",
-    "line": "#7d7d7d",  # not seen through, since lines share stretches
-    "weight": "#7d7d7d",
-    "lit": "#c07a00",
-    "highlight": "#ffc10730",
-    "ground": "#8080800f",
-    "mark": "#000",
-    "halo": "#fff",
-    "shadow": "#8888",
-}
-
 
 # all cells of a block are of one size, said once
 SIZES = "<style>.c3cells rect{width:var(--w);height:var(--h)}</style>"
 MOST_KEPT = 16  # templates
+NUMBERS = ("values", "hidden", "limit")  # of a block: a template has places for them
 _templates: dict[tuple, tuple] = {}
 
 
-def draw(diagram: "Diagram") -> str:
+def draw(graph: Graph) -> str:
     """Return a diagram as an ``svg`` element; its description says every arrow."""
-    key = _structure(diagram)
-    template = _templates.pop(key, None) or _template(diagram)
+    key = _structure(graph)
+    template = _templates.pop(key, None) or _template(graph)
     if key is not None:
         _templates[key] = template  # as the newest
         if len(_templates) > MOST_KEPT:
@@ -53,35 +34,33 @@ def draw(diagram: "Diagram") -> str:
     texts, places = template
     parts = [texts[0]]
     for (number, *place), text in zip(places, texts[1:], strict=True):
-        parts += [_cells(paint_numbers(diagram.blocks[number], *place)), text]
+        parts += [_cells(paint_numbers(graph.blocks[number], *place)), text]
     return "".join(parts)
 
 
-def _structure(diagram: "Diagram") -> tuple | None:
+def _structure(graph: Graph) -> tuple | None:
     """Return all on which a drawing depends but the numbers; None where it depends on them, too.
 
-    It holds texts and numbers alone: what is kept keeps no tensor alive.
+    It holds texts and sizes alone, so the arrays of an earlier diagram are not kept in memory.
     """
-    parts: list = [diagram.title, diagram.note, diagram.cell]
-    for thing in diagram.blocks:
+    parts: list = [graph.title, graph.note, graph.cell]
+    for thing in graph.blocks:
         if isinstance(thing, Plane) or thing.numbers:
             return None
         tokens = thing.kind == "tokens"
-        values = thing.values if tokens or thing.values is None else thing.values.shape
-        if tokens:
-            values = tuple(values[:, 0])
-        parts += [thing.name, thing.at, thing.state, thing.shape, thing.caption, thing.kind]
-        parts += [values, thing.picked, thing.picked_column, thing.rows, thing.columns, thing.zoom]
-    for end in (*diagram.arrows, *diagram.brackets):
-        parts += vars(end).values()
-    return tuple(tuple(part) if isinstance(part, list) else part for part in parts)
+        sized = thing.values is not None and not tokens
+        parts.append(thing.values.shape if sized else tokens and tuple(thing.values[:, 0]))
+    for thing in (*graph.blocks, *graph.arrows, *graph.brackets):
+        texts = (getattr(thing, part.name) for part in fields(thing) if part.name not in NUMBERS)
+        parts += [tuple(text) if isinstance(text, list) else text for text in texts]
+    return tuple(parts)
 
 
-def _template(diagram: "Diagram") -> tuple[tuple[str, ...], tuple]:
+def _template(graph: Graph) -> tuple[tuple[str, ...], tuple]:
     """Return the texts between the cells of the blocks, and where these stand: (which block,
     size of a cell, left, top)."""
-    scene = drawing.draw(diagram)
-    said = describe(diagram, numbers=False).split("\n", 1)  # cells say their own
+    scene = drawing.draw(graph)
+    said = describe(graph, numbers=False).split("\n", 1)  # cells say their own
     pieces = [
         f'<svg viewBox="0 0 {scene.width:.0f} {scene.height:.0f}" width="{scene.width:.0f}" '
         f'role="group" aria-label="{html.escape(said[0])}" '
@@ -131,7 +110,7 @@ def _safe(text: str) -> str:
 
 
 def _tone(tone: str) -> str:
-    return TONES.get(tone, tone) or "none"
+    return colour_of(tone, live=True)
 
 
 def _cells(item: Cells) -> str:
@@ -165,29 +144,20 @@ def _cells(item: Cells) -> str:
     parts.append("</g>")
     if crosses:
         path = "".join(f"M{a:.5g} {b:.5g}L{c:.5g} {d:.5g}" for (a, b), (c, d) in crosses)
-        parts.append(f'<path d="{path}" stroke="{TONES["faint"]}" pointer-events="none"/>')
+        parts.append(
+            f'<path d="{path}" stroke="{colour_of("faint", live=True)}" pointer-events="none"/>'
+        )
     return "".join(parts)
 
 
 def _line(item: Line) -> str:
     colour = _tone(item.tone)
-    points = list(item.points)
-    head = ""
-    if item.head:
-        (x0, y0), (x1, y1) = points[-2:]
-        length = math.hypot(x1 - x0, y1 - y0) or 1.0
-        a, b = (x1 - x0) / length, (y1 - y0) / length
-        size = 5 + item.width
-        x, y = x1 - size * a, y1 - size * b
-        wing = 0.5 * size
-        head = (
-            f'<path d="M{x1:.1f} {y1:.1f}L{x - wing * b:.1f} {y + wing * a:.1f}'
-            f'L{x + wing * b:.1f} {y - wing * a:.1f}Z" fill="{colour}"/>'
-        )
-        points[-1] = (x, y)
+    points, corners = item.parts()
+    head = "L".join(f"{x:.1f} {y:.1f}" for x, y in corners)
     dashes = ' stroke-dasharray="4 3"' if item.dashed else ""
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return (
         f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width={item.width:g}'
-        f'{dashes} stroke-linejoin="round" pointer-events="none"/>{head}'
+        f'{dashes} stroke-linejoin="round" pointer-events="none"/>'
+        + (f'<path d="M{head}Z" fill="{colour}"/>' if corners else "")
     )

@@ -1,42 +1,25 @@
 """The picture of a diagram for the page: matplotlib, with the description as its alt text."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba_array
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyBboxPatch, Polygon, Rectangle
 
 from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers._figures.described import DescribedFigure, own_axes
 from chapter3_helpers._figures.labels import font_families, printable
 from chapter3_helpers.diagrams.core import drawing
-from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text
-
-if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.core.diagram import Diagram
+from chapter3_helpers.diagrams.core.graph import Graph
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text, colour_of
 
 DPI = 100
 POINTS = 72 / DPI  # in a pixel
-TONES = {
-    "ink": "#1a1a1a",
-    "soft": "#595959",
-    "faint": "#9a9a9a",
-    "line": "#4d4d4d",
-    "weight": "#4d4d4d",
-    "lit": "#b06f00",
-    "highlight": "#fff3cd",
-    "ground": "#f7f7f7",
-    "mark": "#000000",
-    "halo": "#ffffff",
-    "shadow": "#00000030",
-}
 
 
-def draw(diagram: "Diagram") -> DescribedFigure:
-    """Draw a diagram, a pixel of its layout to a pixel of the picture."""
-    scene = drawing.draw(diagram)
+def draw(graph: Graph, description: str) -> DescribedFigure:
+    """Draw a graph, a pixel of its layout to a pixel of the picture."""
+    scene = drawing.draw(graph)
     ax = own_axes((scene.width / DPI, scene.height / DPI))
     ax.figure.set_layout_engine("none")
     ax.set_position((0, 0, 1, 1))
@@ -44,7 +27,7 @@ def draw(diagram: "Diagram") -> DescribedFigure:
     ax.axis("off")
     for order, item in enumerate(scene.items):
         _paint(ax, item, order)
-    ax.description = diagram.description
+    ax.description = description
     return ax.figure
 
 
@@ -62,7 +45,7 @@ def _paint(ax: Axes, item, order: int) -> None:
             ha={"start": "left", "middle": "center", "end": "right"}[item.anchor],
             va="baseline",
             weight="bold" if item.bold else "normal",
-            color=TONES.get(item.tone, item.tone),
+            color=colour_of(item.tone, live=False),
             family=font_families(text),
             parse_math=False,
             zorder=order + 0.9,
@@ -78,7 +61,9 @@ def _paint(ax: Axes, item, order: int) -> None:
         ax.pcolormesh(
             *edges, image, edgecolors=CELL_BORDER if border else "none", linewidth=0.4, zorder=order
         )
-        crosses = LineCollection(item.crosses(), colors=TONES["faint"], linewidths=POINTS)
+        crosses = LineCollection(
+            item.crosses(), colors=colour_of("faint", live=False), linewidths=POINTS
+        )
         crosses.set_zorder(order + 0.1)
         ax.add_collection(crosses, autolim=False)
     elif isinstance(item, Line):
@@ -87,8 +72,8 @@ def _paint(ax: Axes, item, order: int) -> None:
 
 def _box(ax: Axes, item: Box, order: int) -> None:
     style = {
-        "facecolor": TONES.get(item.fill, item.fill) or "none",
-        "edgecolor": TONES.get(item.edge, item.edge) or "none",
+        "facecolor": colour_of(item.fill, live=False),
+        "edgecolor": colour_of(item.edge, live=False),
         "linewidth": item.line * POINTS,
         "linestyle": (0, (3, 3)) if item.dashed else "-",
         "zorder": order + (0.1 if item.fill else 0.5),
@@ -108,23 +93,11 @@ def _box(ax: Axes, item: Box, order: int) -> None:
 
 
 def _line(ax: Axes, item: Line, order: int) -> None:
-    colour = TONES.get(item.tone, item.tone)
-    style = {"color": colour, "linewidth": item.width * POINTS, "zorder": order + 0.4}
-    points = list(item.points)
-    if item.head:
-        ax.add_patch(
-            FancyArrowPatch(
-                points[-2],
-                points[-1],
-                arrowstyle="-|>",
-                mutation_scale=6 + 3 * item.width * POINTS,
-                shrinkA=0,
-                shrinkB=0,
-                **style,
-            )
-        )
-        points = points[:-1]
-    if len(points) > 1:
-        x, y = zip(*points, strict=True)
-        dashes = (0, (4, 3)) if item.dashed else "-"
-        ax.plot(x, y, linestyle=dashes, solid_joinstyle="round", solid_capstyle="butt", **style)
+    points, head = item.parts()
+    style = {"color": colour_of(item.tone, live=False), "zorder": order + 0.4}
+    x, y = zip(*points, strict=True)
+    dashes = (0, (4, 3)) if item.dashed else "-"
+    style |= {"solid_joinstyle": "round", "solid_capstyle": "butt"}
+    ax.plot(x, y, linestyle=dashes, linewidth=item.width * POINTS, **style)
+    if head:
+        ax.add_patch(Polygon(head, color=style["color"], linewidth=0, zorder=style["zorder"]))

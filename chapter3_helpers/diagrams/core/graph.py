@@ -1,0 +1,123 @@
+"""A graph: blocks, arrows and brackets that fit together, before anything is drawn."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chapter3_helpers._checks.numbers import check_size
+from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
+from chapter3_helpers.diagrams.core.blocks import Block, Plane
+from chapter3_helpers.diagrams.core.routes import Route, find_route
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """Blocks on a grid, the arrows between them, and the brackets around them."""
+
+    title: str
+    blocks: Sequence[Block | Plane]
+    arrows: Sequence[Arrow] = ()
+    brackets: Sequence[Bracket] = ()
+    cell: int = 14
+    note: str = ""
+    _ends: dict[str, Block | Plane | Bracket] = field(default_factory=dict, init=False)
+    _routes: dict[Arrow, tuple[Route, ...]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self):
+        check_size("cell", self.cell)
+        for name, kind in (("blocks", Block | Plane), ("arrows", Arrow), ("brackets", Bracket)):
+            things = tuple(getattr(self, name))
+            for thing in things:
+                if not isinstance(thing, kind):
+                    raise TypeError(f"{name} must hold {_names(kind)}, got {type(thing).__name__}")
+            object.__setattr__(self, name, things)
+        if not self.blocks:
+            raise ValueError("blocks must hold at least one block, got none")
+        places: dict[tuple[int, int], str] = {}
+        for thing in self.blocks:
+            if thing.name in self._ends:
+                raise ValueError(f"blocks must have names of their own, got two {thing.name!r}")
+            if thing.at in places:
+                raise ValueError(
+                    f"blocks must have places of their own, got {places[thing.at]!r} and "
+                    f"{thing.name!r} at {thing.at}"
+                )
+            self._ends[thing.name], places[thing.at] = thing, thing.name
+        for bracket in self.brackets:
+            self._check_bracket(bracket)
+        self._ends.update({bracket.text: bracket for bracket in self.brackets} | self._ends)
+        spots: set[tuple] = set()  # of words on arrows
+        for arrow in self.arrows:
+            self._find_ways(arrow, places, spots)
+
+    def _check_bracket(self, bracket: Bracket) -> None:
+        for name in bracket.blocks:
+            if name not in self._ends:
+                raise ValueError(f"brackets must hold blocks that are there, got {name!r}")
+        if not bracket.blocks:
+            raise ValueError(f"bracket {bracket.text!r} must hold at least one block, got none")
+        first_column, last_column, first_row, last_row = self.span(bracket)
+        for thing in self.blocks:
+            column, row = thing.at
+            inside = first_column <= column <= last_column and first_row <= row <= last_row
+            if inside and thing.name not in bracket.blocks:
+                raise ValueError(
+                    f"bracket {bracket.text!r} must hold all that stands in it, "
+                    f"got {thing.name!r} besides"
+                )
+
+    def _find_ways(self, arrow: Arrow, places: Iterable[tuple[int, int]], spots: set) -> None:
+        for name in (*arrow.sources, arrow.target):
+            if name not in self._ends:
+                raise ValueError(f"arrows must join blocks that are there, got {name!r}")
+        routes = []
+        for name in arrow.sources:
+            source, target = self.at(name), self.at(arrow.target)
+            if source == target:
+                raise ValueError(f"arrows must join two blocks, got {name!r} twice")
+            worded = arrow.text and not routes and arrow.weight is None
+            route = find_route(source, target, places, arrow.via, spots if worded else ())
+            if arrow.weight is None and route is None:
+                raise ValueError(
+                    f"arrows must not cross a block, nor words on another arrow, got {name!r} to "
+                    f"{arrow.target!r}: move one of them, or choose another way with via"
+                )
+            if worded:
+                spots.add(route.word_spot)
+            if arrow.sign and (source[1] != target[1] or abs(source[0] - target[0]) != 1):
+                raise ValueError(
+                    f"sign must stand between neighbours in a row, got {name!r} and "
+                    f"{arrow.target!r}"
+                )
+            routes.append(route)
+        self._routes[arrow] = tuple(routes)
+
+    def __getitem__(self, name: str) -> Block | Plane | Bracket:
+        """Return a block by its name, or a bracket by its text."""
+        return self._ends[name]
+
+    def at(self, name: str) -> tuple[int, int]:
+        """Return where a block stands, or the first block of a bracket: (column, row)."""
+        end = self[name]
+        return self[end.blocks[0]].at if isinstance(end, Bracket) else end.at
+
+    def span(self, bracket: Bracket) -> tuple[int, int, int, int]:
+        """Return the first and last column, and the first and last row, of a bracket."""
+        columns, rows = zip(*map(self.at, bracket.blocks), strict=True)
+        return min(columns), max(columns), min(rows), max(rows)
+
+    def ways(self, arrow: Arrow) -> tuple[Route, ...]:
+        """Return the ways that an arrow takes, one from each of its sources."""
+        return self._routes[arrow]
+
+    def state_of(self, arrow: Arrow, source: str | None = None) -> str:
+        """Return whether an arrow, or its way from one of its sources, is known, lit or grey."""
+        if arrow.state is not None:
+            return arrow.state
+        sources = arrow.sources if source is None else (source,)
+        states = [self[name].state for name in (*sources, arrow.target)]
+        return "grey" if "grey" in states else states[-1]
+
+
+def _names(kind: Any) -> str:
+    return " and ".join(part.__name__ for part in getattr(kind, "__args__", (kind,)))
