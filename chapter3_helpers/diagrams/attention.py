@@ -69,9 +69,6 @@ def attention_diagram(
     Returns:
         The diagram, to be the last line of a cell or to be drawn in an explorer.
 
-    Raises:
-        TypeError, ValueError: shapes do not fit, or a head's queries, keys and values are missing.
-
     >>> import numpy as np
     >>> x = np.eye(2)
     >>> print(attention_diagram(x=x, scores=x @ x.T, weights=x, context=x).description[:143])
@@ -92,9 +89,6 @@ def attention_diagram(
         output=output,
     )
     arrays = {name: to_array(array) for name, array in given.items() if array is not None}
-    projected = [name for name in ("queries", "keys", "values") if name in arrays]
-    if len(projected) not in (0, 3):
-        raise ValueError(f"queries, keys and values must come together, got only {projected}")
     if arrays["weights"].ndim == 3:
         return _heads(arrays, hidden, query, head, title)
     return _one_head(arrays, hidden, tokens, query, title)
@@ -150,10 +144,6 @@ def _one_head(arrays, hidden, tokens, query, title) -> Diagram:
 
 def _heads(arrays, hidden, query, head, title) -> Diagram:
     heads = len(arrays["weights"])
-    for name in ("queries", "keys", "values", "context"):
-        if name not in arrays or arrays[name].ndim != 3 or len(arrays[name]) != heads:
-            found = arrays[name].shape if name in arrays else None
-            raise ValueError(f"{name} must have shape ({heads}, T, D), got {found}")
     first = min((head or 0) // MOST_LANES * MOST_LANES, max(0, heads - MOST_LANES))
     shown = range(first, min(first + MOST_LANES, heads))
     arrays["keys.T"] = arrays["keys"].swapaxes(-1, -2)

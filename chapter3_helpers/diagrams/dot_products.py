@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.arrays import check_labels, to_array
+from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, Plane
 
 MOST_NUMBERED = 8  # rows or columns; beyond that their numbers would make it too wide
@@ -23,9 +23,6 @@ def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
         dots: (n,), their dot products.
         titles: one for each panel.
 
-    Raises:
-        TypeError, ValueError: something does not fit the vectors.
-
     >>> print(shadow_diagram([[0.0, 1.0]], [1.0, 0.0], dots=[0.0], titles=["90°"]))
     Diagram: The shadow of a on b.
     90°:
@@ -34,12 +31,6 @@ def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
     shadow of a on the line of b: length 0.0000
     """
     a, b, dots = to_array(a), to_array(b), to_array(dots)
-    if a.ndim != 2 or a.shape[1:] != b.shape or dots.shape != a.shape[:1]:
-        raise ValueError(
-            f"a, b and dots must have shapes (n, 2), (2,) and (n,), "
-            f"got {a.shape}, {b.shape} and {dots.shape}"
-        )
-    check_labels(len(a), titles=titles)
     planes = [
         Plane(
             name=title,
@@ -76,9 +67,6 @@ def one_query_diagram(
         context: (d,), the mixture.
         tokens: their names.
 
-    Raises:
-        TypeError, ValueError: shapes do not fit, or one of ``weights`` and ``context`` is missing.
-
     >>> import numpy as np
     >>> x = np.array([[1.0, 0.0], [1.0, 1.0]])
     >>> print(one_query_diagram(x, 0, x @ x[0], tokens=["a", "b"]).description[:91])
@@ -86,15 +74,6 @@ def one_query_diagram(
     x (2, 2) and query a (2,) -> · query -> scores (2,)
     """
     x, scores = to_array(x), to_array(scores)
-    if (weights is None) != (context is None):
-        raise ValueError("weights and context must be given together, got one of them")
-    if x.ndim != 2 or scores.shape != x.shape[:1]:
-        raise ValueError(
-            f"x and scores must have shapes (T, d) and (T,), got {x.shape} and {scores.shape}"
-        )
-    check_labels(len(x), tokens=tokens)
-    if not 0 <= query < len(x):
-        raise ValueError(f"query must be from 0 to {len(x) - 1}, got {query!r}")
     column = {"shape": f"({len(x)},)", "numbers": True}
     asks = f"query {tokens[query]}"
     limit = np.abs(x).max()
@@ -107,11 +86,6 @@ def one_query_diagram(
     title = f"The query {tokens[query]} against every key"
     if weights is not None:
         weights, context = to_array(weights), to_array(context)
-        if weights.shape != scores.shape or context.shape != x.shape[1:]:
-            raise ValueError(
-                f"weights and context must have shapes {scores.shape} and {x.shape[1:]}, "
-                f"got {weights.shape} and {context.shape}"
-            )
         weighted = weights[:, None] * x
         blocks += [
             Block(name="weights", at=(2, 1), values=weights[:, None], kind="weights", **column),
@@ -154,27 +128,13 @@ def product_diagram(
         tokens: the names of the queries.
         key_tokens: those of the keys (default: the same).
 
-    Raises:
-        TypeError, ValueError: shapes or names do not fit, or there is no such row or column.
-
     >>> import numpy as np
     >>> x = np.array([[1.0, 0.0], [1.0, 1.0]])
     >>> product_diagram(x, x, x @ x.T, query=0, key=1, tokens=["a", "b"]).title
     'Row a times column b makes one score'
     """
     queries, keys, scores = to_array(queries), to_array(keys), to_array(scores)
-    fits = queries.ndim == keys.ndim == 2 and queries.shape[1:] == keys.shape[1:]
-    if not fits or scores.shape != (len(queries), len(keys)):
-        raise ValueError(
-            f"queries, keys and scores must have shapes (T_q, d), (T_k, d) and (T_q, T_k), "
-            f"got {queries.shape}, {keys.shape} and {scores.shape}"
-        )
     key_tokens = tokens if key_tokens is None else key_tokens
-    check_labels(len(queries), tokens=tokens)
-    check_labels(len(keys), key_tokens=key_tokens)
-    for name, index, count in (("query", query, len(queries)), ("key", key, len(keys))):
-        if not 0 <= index < count:
-            raise ValueError(f"{name} must be from 0 to {count - 1}, got {index!r}")
     look = {"numbers": max(scores.shape) <= MOST_NUMBERED}
     above = {"columns": key_tokens, "picked_column": key, **look}
     return Diagram(

@@ -20,23 +20,13 @@ def sharing_diagram(queries: Any, keys: Any) -> Diagram:
         queries: (H, T, D).
         keys: (K, T, D), where K divides H.
 
-    Raises:
-        TypeError, ValueError: shapes do not fit.
-
     >>> import numpy as np
     >>> diagram = sharing_diagram(np.ones((4, 5, 8)), np.ones((2, 5, 8)))
     >>> [arrow.target for arrow in diagram.arrows]
     ['keys 0', 'keys 0', 'keys 1', 'keys 1']
     """
     queries, keys = to_array(queries), to_array(keys)
-    if queries.ndim != 3 or queries.shape[1:] != keys.shape[1:]:
-        raise ValueError(
-            "queries and keys must have shapes (H, T, D) and (K, T, D), "
-            f"got {queries.shape} and {keys.shape}"
-        )
     H, K = len(queries), len(keys)
-    if H % K:
-        raise ValueError(f"queries must have a multiple of the {K} heads of keys, got {H}")
     blocks = [
         *(_strip("queries", "query", head, (head, 0), queries[head]) for head in range(H)),
         *(_strip("keys", "key", head, (head * H // K, 1), keys[head]) for head in range(K)),
@@ -53,33 +43,23 @@ def cache_diagram(keys: Any, lengths: Sequence[int], tokens: Sequence[str]) -> D
         lengths: how many of them there were, one for each panel.
         tokens: the names of all S tokens.
 
-    Raises:
-        TypeError, ValueError: a length is not from 1 to S, or there are more or fewer names.
-
     >>> diagram = cache_diagram([[1.0], [2.0], [3.0]], lengths=[2, 3], tokens=["a", "b", "c"])
     >>> diagram["3 keys"].picked
     2
     """
     keys = to_array(keys)
-    if keys.ndim != 2 or len(tokens) != len(keys):
-        raise ValueError(
-            f"keys must have shape (S, D), and tokens S names, got {keys.shape} and {len(tokens)}"
+    blocks = [
+        Block(
+            name=f"{length} keys",
+            at=(panel, 0),
+            values=keys[:length, :MOST_NUMBERS],
+            kind="key",
+            shape=f"({length}, {keys.shape[1]})",
+            rows=tokens[:length],
+            picked=length - 1,
         )
-    blocks = []
-    for panel, length in enumerate(lengths):
-        if not 1 <= length <= len(keys):
-            raise ValueError(f"lengths must be from 1 to {len(keys)}, got {length!r}")
-        blocks.append(
-            Block(
-                name=f"{length} keys",
-                at=(panel, 0),
-                values=keys[:length, :MOST_NUMBERS],
-                kind="key",
-                shape=f"({length}, {keys.shape[1]})",
-                rows=tokens[:length],
-                picked=length - 1,
-            )
-        )
+        for panel, length in enumerate(lengths)
+    ]
     arrows = [Arrow(first.name, second.name, "+ 1 token") for first, second in pairwise(blocks)]
     return Diagram("The cache grows by a row", blocks, arrows)
 

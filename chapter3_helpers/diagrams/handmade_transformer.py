@@ -6,7 +6,7 @@ Used by ``10_handmade_transformer``.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chapter3_helpers._figures.arrays import check_labels, to_array
+from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
 TOKEN_COLUMNS, SCRATCH = slice(5, 7), slice(7, 8)
@@ -19,16 +19,12 @@ def last_row_diagram(run: Mapping[str, Any], tokens: Sequence[str]) -> Diagram:
         run: what ``handmade_transformer.forward`` returned.
         tokens: the T letters.
 
-    Raises:
-        ValueError: there are more or fewer than T letters.
-
     >>> from chapter3_helpers.handmade_transformer import forward, tokenize
     >>> diagram = last_row_diagram(forward(tokenize("aab")), "aab")
     >>> diagram["logits"].values.tolist()
     [[1024.0, 1.0]]
     """
     weights, values = to_array(run["weights"])[-1], to_array(run["values"])
-    check_labels(len(weights), tokens=tokens)
     letters = {"columns": ["a", "b"], "numbers": True}
     context, update, embedding = (to_array(run[n])[-1] for n in ("context", "update", "embedding"))
     blocks = [

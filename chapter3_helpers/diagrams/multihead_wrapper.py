@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.arrays import check_labels, to_array
+from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
-from chapter3_helpers.diagrams.core.blocks import check_index
 
 FAINTEST = 0.02  # a smaller weight has no arrow
 
@@ -24,9 +23,6 @@ def questions_diagram(
         sentences: their words.
         answers: question -> the place of the word that answers it, in every sentence.
         title: what is drawn.
-
-    Raises:
-        TypeError, ValueError: an answer stands in no place of a sentence.
 
     >>> print(questions_diagram([["Ann", "thanked", "Bob"]], {"who": 0, "whom": 2}))
     Diagram: What is asked.
@@ -48,7 +44,6 @@ def questions_diagram(
             for j, (name, word) in enumerate(zip(names, words, strict=True))
         ]
         for question, place in answers.items():
-            check_index("answers", place, len(words))
             name, said = f"{question} {number}", f"{question}? {words[place]}"
             blocks.append(Block(name=name, at=(place, row + 1), values=[said], **look))
             arrows.append(Arrow(names[place], name))
@@ -66,9 +61,6 @@ def heads_diagram(
         tokens: the T tokens.
         title: what is drawn.
 
-    Raises:
-        TypeError, ValueError: shapes do not fit.
-
     >>> import numpy as np
     >>> diagram = heads_diagram([[1.0, 0.0], [0.5, 0.5]], np.ones((2, 3)), "ab")
     >>> print("\\n".join(diagram.description.splitlines()[:3]))
@@ -77,12 +69,6 @@ def heads_diagram(
     token 1 (1,) -> 0.5000 -> head 1 (3 numbers)
     """
     weights, contexts = to_array(weights), to_array(contexts)
-    if weights.ndim != 2 or contexts.ndim != 2 or len(weights) != len(contexts):
-        raise ValueError(
-            "weights and contexts must have shapes (H, T) and (H, D), got "
-            f"{weights.shape} and {contexts.shape}"
-        )
-    check_labels(weights.shape[1], tokens=tokens)
     heads, width = contexts.shape
     limit = float(np.abs(contexts).max()) or None
     shown = [f"token {j + 1}" for j in range(len(tokens))]

@@ -32,17 +32,12 @@ def traffic_diagram(
         scores, weights: (T, T); hidden scores are -inf.
         context: (T, D).
 
-    Raises:
-        ValueError: a step is missing.
-
     >>> x, square = np.ones((2, 3)), np.ones((2, 2))
     >>> moved = {"compare": 10**9, "softmax": 5 * 10**9, "mix": 10**9}
     >>> diagram = traffic_diagram(moved, x, x, x, square, square, x)
     >>> [arrow.text for arrow in diagram.arrows]
     ['1.00 GB', '5.00 GB', '1.00 GB']
     """
-    if set(STEPS) - set(traffic):
-        raise ValueError(f"traffic must hold the bytes of {', '.join(STEPS)}, got {list(traffic)}")
     scores = to_array(scores)
     hidden = np.isneginf(scores)
     names = ("scores", "weights")
@@ -81,19 +76,11 @@ def tiles_diagram(queries: Any, keys: Sequence[Any], values: Sequence[Any], stat
         states: after each tile its scores (rows, tile; hidden ones -inf), and the largest score
             and the sum (rows, 1) and the output (rows, D) so far.
 
-    Raises:
-        ValueError: keys, values and states are not equally many.
-
     >>> one, two = np.ones((1, 1)), np.ones((1, 2))
     >>> diagram = tiles_diagram(two, [two] * 3, [two] * 3, [(one, one, one, two)] * 3)
     >>> diagram["values 2"].at
     (3, 4)
     """
-    if not len(keys) == len(values) == len(states) or not len(keys):
-        raise ValueError(
-            "keys, values and states must be equally many, "
-            f"got {len(keys)}, {len(values)} and {len(states)}"
-        )
     rows, width = to_array(queries).shape
     blocks = [
         Block(name="queries", at=(0, 1), values=queries, kind="query", shape="stay"),

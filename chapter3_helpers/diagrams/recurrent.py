@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.arrays import check_labels, to_array
+from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
 MOST_NUMBERS = 8  # of each state, that are drawn
@@ -34,10 +34,6 @@ def encoder_decoder_diagram(
         weights: how much each letter written attends to each state, (len(written), T).
         decoded: the states of the decoder, (len(written), d), one for each letter that it writes.
 
-    Raises:
-        TypeError, ValueError: something does not fit the states, or not just one of ``last`` and
-            ``weights`` is given.
-
     >>> import numpy as np
     >>> states = np.ones((2, 3))
     >>> diagram = encoder_decoder_diagram(states, "ab", "BA", last=states[0], decoded=states)
@@ -45,12 +41,7 @@ def encoder_decoder_diagram(
     ['decoder 1', 'decoder 2']
     """
     states = to_array(states)
-    if states.ndim != 2:
-        raise ValueError(f"states must have shape (T, d), got {states.shape}")
-    if (last is None) == (weights is None):
-        raise ValueError("either last or weights must be given, got both or neither")
-    T, d = states.shape
-    check_labels(T, read=read)
+    T = len(states)
     limit = float(np.abs(states).max())
     blocks, arrows = [], []
     for i, (letter, state) in enumerate(zip(read, states, strict=True)):
@@ -62,10 +53,7 @@ def encoder_decoder_diagram(
     arrows += [Arrow(f"state {i}", f"state {i + 1}") for i in range(1, T)]
     row = 2
     if last is not None:
-        last = to_array(last)
-        if last.shape != (d,):
-            raise ValueError(f"last must have shape {(d,)}, as the states, got {last.shape}")
-        blocks.append(_state("last", ((T - 1) // 2, row), last, limit))
+        blocks.append(_state("last", ((T - 1) // 2, row), to_array(last), limit))
         ends = ("state 1", f"state {T}") if T > 1 else "state 1"
         arrows.append(Arrow(ends, "last", "half of each" if T > 1 else "", via="below"))
         row = 3
@@ -73,8 +61,6 @@ def encoder_decoder_diagram(
     letters_row = row
     if decoded is not None:
         decoded = to_array(decoded)
-        if decoded.shape != (len(written), d):
-            raise ValueError(f"decoded must have shape {(len(written), d)}, got {decoded.shape}")
         steps = [f"decoder {i + 1}" for i in range(len(written))]
         blocks += [_state(step, (i, row), decoded[i], limit) for i, step in enumerate(steps)]
         letters_row = row + 1
@@ -86,8 +72,6 @@ def encoder_decoder_diagram(
         arrows += [Arrow("last", step, via="below") for step in steps]
     else:
         weights = to_array(weights)
-        if weights.shape != (len(written), T):
-            raise ValueError(f"weights must have shape {(len(written), T)}, got {weights.shape}")
         arrows += [
             Arrow(f"state {j + 1}", step, weight=float(weights[i, j]))
             for i, step in enumerate(steps)

@@ -25,17 +25,11 @@ def roles_diagram(token: str, x: Any, query: Any, key: Any, value: Any) -> Diagr
         x: the token as it comes in, (d_in,).
         query, key, value: what the three matrices make of it, a vector each.
 
-    Raises:
-        TypeError, ValueError: one of them is not a vector of real numbers.
-
     >>> print(roles_diagram("a", [1.0], [2.0], [-1.0], [0.5]).description.splitlines()[1])
     a (1,) -> @ W_query -> query: what it looks for (1,)
     """
     arrays = {"x": x, "query": query, "key": key, "value": value}
     vectors = {name: to_array(array) for name, array in arrays.items()}
-    for name, vector in vectors.items():
-        if vector.ndim != 1:
-            raise ValueError(f"{name} must be a vector, got shape {vector.shape}")
     limit = max(np.abs(vectors[role]).max() for role in ROLES) or None
     blocks = [Block(name=token, at=(0, 1), values=vectors["x"], numbers=True)]
     blocks += [

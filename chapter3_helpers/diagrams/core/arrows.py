@@ -8,7 +8,7 @@ from chapter3_helpers.diagrams.core.blocks import STATES
 
 @dataclass(frozen=True)
 class Arrow:
-    """What becomes of what: from one block, or several, to another.
+    """An arrow from one block, or from several, to what is made of them.
 
     Args:
         source: the name of a block, or several names.
