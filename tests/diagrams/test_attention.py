@@ -1,4 +1,4 @@
-"""From x to context: every part that is given is drawn, in any size."""
+"""From x to context: every part that is given is drawn."""
 
 import numpy as np
 import pytest
@@ -6,48 +6,7 @@ import torch
 
 from chapter3_helpers.diagrams import attention_diagram
 from chapter3_helpers.diagrams.attention import MOST_LANES
-from tests.diagrams import check_drawing
-
-PARTS = ("queries", "keys", "values", "scores", "scaled", "weights", "context")
-
-
-def attention(tokens=5, d_in=3, d=2, heads=None):
-    """All the arrays on the way, worked out plainly."""
-    generator = np.random.default_rng(0)
-    x = generator.normal(size=(tokens, d_in))
-    lead = () if heads is None else (heads,)
-    queries, keys, values = (x @ generator.normal(size=(*lead, d_in, d)) for _ in range(3))
-    scores = queries @ keys.swapaxes(-1, -2)
-    hidden = np.triu(np.ones((tokens, tokens), bool), 1)
-    weights = np.exp(np.where(hidden, -np.inf, scores / d**0.5))
-    weights /= weights.sum(-1, keepdims=True)
-    parts = (queries, keys, values, scores, scores / d**0.5, weights, weights @ values)
-    return {"x": x, "hidden": hidden, **dict(zip(PARTS, parts, strict=True))}
-
-
-def without(arrays, *names):
-    return {name: array for name, array in arrays.items() if name not in names}
-
-
-@pytest.mark.parametrize("tokens", [1, 2, 6, 12])
-@pytest.mark.parametrize("d", [1, 2, 7])
-@pytest.mark.parametrize("dropout", [False, True])
-@pytest.mark.parametrize("mask", [False, True])
-def test_one_head_is_legible(tokens, d, dropout, mask):
-    arrays = attention(tokens, d=d)
-    if not mask:
-        del arrays["hidden"]
-    if dropout:
-        arrays["dropped"] = arrays["weights"] * 2
-    labels = ["uncharacteristic", *["word"] * 11][:tokens]
-    check_drawing(attention_diagram(**arrays, tokens=labels, query=tokens - 1))
-
-
-@pytest.mark.parametrize("heads", [1, 2, 4])
-@pytest.mark.parametrize(("tokens", "d"), [(1, 1), (6, 2), (9, 5)])
-def test_several_heads_are_legible(heads, tokens, d):
-    arrays = without(attention(tokens, d=d, heads=heads), "scores", "scaled")
-    check_drawing(attention_diagram(**arrays, output=np.ones((tokens, heads * d)), query=0))
+from tests.diagrams import attention, check_drawing, without
 
 
 def test_the_steps_are_said_in_their_order():
@@ -111,15 +70,3 @@ def test_of_many_heads_those_beside_the_picked_one_are_drawn(head, drawn):
     np.testing.assert_array_equal(
         diagram["concat"].values, np.concatenate(list(arrays["context"]), axis=1)
     )
-    check_drawing(diagram)
-
-
-def test_parts_that_do_not_belong_together_are_refused():
-    arrays = attention()
-    with pytest.raises(ValueError, match=r"must come together, got only \['queries', 'values'\]"):
-        attention_diagram(**without(arrays, "keys"))
-    several = attention(heads=3)
-    with pytest.raises(ValueError, match=r"values must have shape \(3, T, D\), got \(5, 2\)"):
-        attention_diagram(**{**several, "values": arrays["values"]})
-    with pytest.raises(ValueError, match="hidden must have shape"):
-        attention_diagram(**{**arrays, "hidden": arrays["hidden"][:, :3]})
