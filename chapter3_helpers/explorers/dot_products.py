@@ -35,14 +35,14 @@ def dot_products_panels(settings: Settings) -> list[Panel]:
     state = dot_products_state(settings)
     a, b, dot = state["a"], state["b"], state["dot"].item()
     length_a, length_b = settings["length_a"], settings["length_b"]
-    products = " + ".join(f"({x:.2f})({y:.2f})" for x, y in zip(a, b, strict=True))
+    products = " + ".join(f"({x:z.2f})({y:z.2f})" for x, y in zip(a, b, strict=True))
     shadow = length_a * math.cos(math.radians(settings["angle"]))
     facts = {
-        "a": f"({a[0]:.2f}, {a[1]:.2f})",
-        "b": f"({b[0]:.2f}, {b[1]:.2f})",
-        "multiply and sum": f"{products} = {_two(dot)}",
+        "a": f"({a[0]:z.2f}, {a[1]:z.2f})",
+        "b": f"({b[0]:z.2f}, {b[1]:z.2f})",
+        "multiply and sum": f"{products} = {dot:z.2f}",
         "length of b · shadow of a": (
-            f"{length_b:.1f} · {_two(shadow)} = {_two(dot)}" if length_b else "b points nowhere"
+            f"{length_b:.1f} · {shadow:z.2f} = {dot:z.2f}" if length_b else "b points nowhere"
         ),
         "from tip to tip": f"{torch.dist(a, b).item():.2f}",
     }
@@ -88,12 +88,8 @@ def _note(settings: Settings, dot: float) -> str:
     if angle == 90:
         return "At a right angle a casts no shadow: the dot product is 0, whatever the lengths."
     if angle < 90:
-        return f"Less than a right angle: the shadow falls along b, dot product {_two(dot)}."
-    return f"More than a right angle: the shadow falls backwards, dot product {_two(dot)}."
-
-
-def _two(value: float) -> str:
-    return f"{round(value, 2) + 0:.2f}"  # never -0.00
+        return f"Less than a right angle: the shadow falls along b, dot product {dot:z.2f}."
+    return f"More than a right angle: the shadow falls backwards, dot product {dot:z.2f}."
 
 
 def dot_products_code(settings: Settings) -> list[str]:

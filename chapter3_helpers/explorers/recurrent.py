@@ -103,7 +103,7 @@ def recurrent_panels(settings: Settings) -> list[Panel]:
         Bars(
             f"{ONE_STATE}, reading forwards: what is left of each letter",
             named,
-            state["share"].clamp(max=1),
+            state["share"],
         ),
     ]
 

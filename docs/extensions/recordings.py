@@ -25,7 +25,7 @@ from chapter3_helpers.explorers.core.controls import (
     TextField,
     Thumbnails,
 )
-from chapter3_helpers.explorers.core.style import STYLE
+from chapter3_helpers.explorers.core.style import CSS
 from chapter3_helpers.explorers.core.widget import Explorer
 from tests.notebook_files import ExplorerCall
 
@@ -174,7 +174,7 @@ def number(known: dict[Any, int], thing: Any) -> int:
 
 def write_style(folder: Path) -> None:
     """Write the CSS that all explorers share."""
-    (folder / "explorers.css").write_text(re.sub(r"</?style>", "", STYLE), "utf-8")
+    (folder / "explorers.css").write_text(CSS, "utf-8")
 
 
 def write(call: ExplorerCall, page: str, folder: Path) -> str:

@@ -64,6 +64,25 @@ def test_a_bar_of_infinity_is_long_and_what_is_no_number_is_hidden():
     assert cells == [("inf", "100.0"), ("hidden", "0.0"), ("hidden", "0.0")]
 
 
+def test_bars_of_negative_numbers_go_to_the_left_of_zero_and_one_beyond_the_largest_is_longer():
+    shown = Bars("t", ["a", "b", "c"], [-2.71, 1.0, 1.29], decimals=2).html()
+    assert re.findall(r'class="n">(\S+)</td>', shown) == ["-2.71", "1.00", "1.29"]
+    assert shown.count("--zero:67.8%") == 3  # 2.71 of the 4 from the smallest to the largest
+    bars = re.findall(r"margin-left:(.*?)%;width:(.*?)%", shown)
+    assert bars == [("0.0", "67.8"), ("67.8", "25.0"), ("67.8", "32.2")]
+    above = Bars("t", ["a", "b"], [1.05, 1.0], decimals=2).html()
+    assert re.findall(r'>(1.0\d)</td><td class="b"><div style="width:(.*?)%', above) == [
+        ("1.05", "100.0"),
+        ("1.00", "95.2"),
+    ]
+
+
+def test_zero_has_no_sign():
+    for panel in (Matrix("t", [[-0.001, 0.2]], ["a"], "ab"), Bars("t", "ab", [-0.001, 0.2])):
+        assert ">0.00<" in panel.html()
+        assert "-0.00" not in panel.html()
+
+
 def test_small_heads_are_pictures_of_one_pixel_per_cell():
     values = np.array([[[1.0, 0.0], [0.25, NAN]]])
     shown = Heads("t", values, control="head").html()

@@ -138,7 +138,7 @@ class NumberPath(Panel):
 
     def _say(self, number: float) -> str:
         decimals = self.decimals or decimals_for(self.numbers["weights"])
-        return f"{float(number) + 0.0:.{decimals}f}".replace("-inf", "−∞").replace("-", "−")
+        return f"{float(number):z.{decimals}f}".replace("-inf", "−∞").replace("-", "−")
 
 
 def _signed(number: str) -> str:

@@ -6,7 +6,7 @@ any zoom, take text of any script, follow the light or dark theme, and can be re
 
 Every panel keeps its numbers as attributes, so that a test can ask for them without any HTML;
 ``html()`` escapes every text that came from a reader. Colours are classes (``w37`` is the weight
-0.37), defined once by ``style.STYLE``, which keeps the message for 24 heads small.
+0.37), defined once in ``style``, which keeps the message for 24 heads small.
 """
 
 import math
@@ -121,7 +121,7 @@ class Matrix(Panel):
                 elif self.texts is not None:
                     lines.append(f"<td{kind}>{escape(self.texts[i][j])}")
                 else:
-                    lines.append(f"<td{kind}>{values[i, j]:.{decimals}f}")
+                    lines.append(f"<td{kind}>{values[i, j]:z.{decimals}f}")
             lines.append("</tr>")
         return "".join(lines) + "</table></form>"
 
@@ -178,7 +178,15 @@ class Heads(Panel):
 class Bars(Panel):
     """Numbers as horizontal bars, such as one row of attention weights.
 
-    NaN and -inf read ``hidden``.
+    Bars of negative numbers go to the left of zero. NaN and -inf read ``hidden``.
+
+    Args:
+        title: what the numbers are.
+        labels: one per number.
+        values: array or tensor (numbers,).
+        largest: the number of the longest bar, where none is larger.
+        decimals: how many to write (default: two, or four where two would hide the differences).
+        beside: as for ``Matrix``.
     """
 
     title: str
@@ -186,7 +194,7 @@ class Bars(Panel):
     values: Any
     largest: float = 1.0
     decimals: int | None = None
-    beside: bool = False  # as for ``Matrix``
+    beside: bool = False
 
     def presented(self) -> "Bars":
         return replace(self, decimals=2 if self.decimals is None else min(2, self.decimals))
@@ -195,13 +203,19 @@ class Bars(Panel):
         rows = []
         values = to_array(self.values).astype(float)
         decimals = decimals_for(values) if self.decimals is None else self.decimals
+        finite = values[np.isfinite(values)]
+        low, high = min([0.0, *finite]), max([self.largest, *finite])
+        cell, scale = '<td class="b">', 100 / (high - low)
+        if low < 0:
+            cell = f'<td class="b z" style="--zero:{-low * scale:.1f}%">'
         for label, value in zip(self.labels, values, strict=True):
             known = value > -math.inf  # NaN is not
-            width = 100 * min(max(value / self.largest, 0.0), 1.0) if known else 0.0
+            end = min(value, high) if known else 0.0
+            left = f"margin-left:{(min(end, 0.0) - low) * scale:.1f}%;" if low < 0 else ""
             rows.append(
                 f'<tr><th scope="row">{escape(label)}</th><td class="n">'
-                f"{f'{value:.{decimals}f}' if known else 'hidden'}</td>"
-                f'<td class="b"><div style="width:{width:.1f}%"></div></td></tr>'
+                f"{f'{value:z.{decimals}f}' if known else 'hidden'}</td>"
+                f'{cell}<div style="{left}width:{abs(end) * scale:.1f}%"></div></td></tr>'
             )
         return f'<table class="c3b"><caption>{escape(self.title)}</caption>{"".join(rows)}</table>'
 
