@@ -66,6 +66,16 @@ def read_numbers(weights: Any, hidden: Any, dims: tuple[str, ...]) -> tuple[np.n
     return values, np.broadcast_to(hidden_cells(values, hidden), values.shape)
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Write a table as lines: the first column begins on the left, all others end on the right.
+
+    >>> aligned([["", "a", "b"], ["row", "10", "2"]])
+    ['     a b', 'row 10 2']
+    """
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    return [" ".join([row[0].ljust(first), *map(str.rjust, row[1:], others)]) for row in rows]
+
+
 def check_labels(expected: int, **labels: Sequence[str]) -> None:
     """Refuse labels that are not as many as expected."""
     for name, found in labels.items():

@@ -13,6 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from chapter3_helpers._figures.arrays import aligned
+
 
 class DescribedFigure(Figure):
     """A matplotlib figure that a notebook shows as a PNG beside its description in words."""
@@ -87,9 +89,5 @@ def table(matrix: np.ndarray, hide: np.ndarray, queries: Sequence[str], keys: Se
         for i in range(matrix.shape[0])
     ]
     header = ["", *(str(key) for key in keys)]
-    table = [header] + [[str(query), *row] for query, row in zip(queries, cells, strict=True)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(header))]
-    return "\n".join(
-        " ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in table
-    )
+    rows = [[str(query), *row] for query, row in zip(queries, cells, strict=True)]
+    return "\n".join(map(str.rstrip, aligned([header, *rows])))

@@ -88,7 +88,7 @@ def attention_map(notebook: int) -> Diagram:
     masked, projected = (state_in(notebook, step) != "grey" for step in ("mask", "queries"))
     numbers = example_numbers(*(state_in(notebook, step) != "grey" for step in OPTIONAL))
 
-    # no weight is hidden before a mask is known; the box of the mask is, always
+    # the box of the mask is always hatched, the weights only once there is a mask
     hatched = ("mask", "softmax", "dropout") if masked else ("mask",)
     letters = set()
 

@@ -48,7 +48,7 @@ def processes_diagram(
 
 
 def cut_diagram(matrices: Mapping[str, Any]) -> Diagram:
-    """Draw matrices by whose numbers are whose.
+    """Draw which device holds which numbers of some matrices.
 
     Args:
         matrices: name -> for every weight, (rows, columns), the number of the device that has it.

@@ -72,10 +72,10 @@ class Layout:
 
     def _find_room(self) -> None:
         """Find what has to pass between the columns; it does not depend on the size of cells."""
-        self.room = room = defaultdict(lambda: 16.0)  # gap -> its width, but for turns
+        self.room = room = defaultdict(lambda: 16.0)  # gap -> its width, without the turns in it
         room[self.columns - 1] = 0.0
         self.beside: list[tuple[Route, float]] = []  # upright arrows, and how wide their words are
-        self.turns: dict[tuple, list] = defaultdict(list)  # (gap, side) -> who turns there
+        self.turns: dict[tuple, list] = defaultdict(list)  # (gap, side) -> which arrows turn there
         for arrow, source, route in self.routes:
             start, end = sorted((route.source[0], route.target[0]))
             for gap in range(start, end):
@@ -103,7 +103,7 @@ class Layout:
             return
         cells = range(min(self.graph.cell, SMALLEST_CELL), self.graph.cell + 1)
         self._place_columns(cells[0])
-        widest = max(WIDEST, self.width)  # names and words may need more: then no more than that
+        widest = max(WIDEST, self.width)  # names and words alone may need more
 
         def too_wide(cell: int) -> bool:
             self._place_columns(cell)
@@ -189,7 +189,7 @@ class Layout:
 
     @cached_property
     def channels(self) -> dict[tuple[int, str], dict]:
-        """(gap below a row, way round) -> who has a line there -> whether words stand on it."""
+        """(gap below a row, way round) -> whose line runs there -> whether it has words."""
         channels = defaultdict(dict)
         for arrow, source, route in self.routes:
             if route.round_about:
@@ -260,10 +260,10 @@ class Layout:
 
 
 def line_of(arrow: Arrow, source: str, route: Route) -> tuple:
-    """Return who goes along one line between rows: an arrow, or all those that share a turn."""
+    """Return what names a line between rows: one arrow, or all that share it from or to a block."""
     return turning(arrow, source) if route.turn == "between" else (arrow, source)
 
 
 def turning(arrow: Arrow, source: str) -> tuple:
-    """Return with whom an arrow shares its turn: others from its source, or all to one target."""
+    """Return what names a turn: all arrows from one source share it, or all to one target."""
     return ("from", source) if len(arrow.sources) == 1 else ("to", arrow.target)

@@ -11,7 +11,7 @@ from chapter3_helpers.diagrams.core.shades import HUES, colours_of, written
 
 NAME_SIZE, TEXT_SIZE = 13, 12
 MOST_CELLS = 32  # rows or columns; of more, so many are drawn, evenly spaced
-PAD = 5  # around a block, which the ground of a lit one fills
+PAD = 5  # around a block; that of a lit one is coloured
 MOST_LETTERS = 14  # of a label
 LABEL_ROW = 15  # the height of labels above columns
 EMPTY_BOX = (44, 30)  # of a block without values
@@ -182,7 +182,7 @@ def _paint_cells(block: Block, size: Size, left: float, top: float) -> list:
 
 
 def _ink(block: Block, ground: str) -> str:
-    if len(ground) > 7:  # seen through: the page decides
+    if len(ground) > 7:  # the page shines through, so its ink can be read
         return "soft" if block.state == "grey" else "ink"
     return ink(ground)
 

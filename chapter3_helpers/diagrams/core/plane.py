@@ -61,6 +61,6 @@ def _tip(tip: Point, origin: Point, label: str, sides: tuple[float, float]) -> T
     middle = tip[0] + (6 + half) * x / length
     inside = min(max(middle, sides[0] + half + 2), sides[1] - half - 2)
     baseline = tip[1] + 12 * y / length + 4
-    if abs(inside - middle) > 4:  # it had to be moved over the arrow: above it, or below
+    if abs(inside - middle) > 4:  # it was moved, and would lie on the arrow
         baseline = tip[1] + (-9 if y <= 0 else 17)
     return Text(inside, baseline, label, 12, "middle", True)

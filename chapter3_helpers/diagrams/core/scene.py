@@ -1,4 +1,4 @@
-"""What is drawn, in pixels: the texts, lines, boxes and cells that a layout comes down to.
+"""What is drawn, in pixels: the texts, lines, boxes and cells of a diagram.
 
 Colours are either a tone (``ink``, ``soft``, ``line``, ...) or the ``#rrggbb`` of a number.
 """

@@ -39,9 +39,10 @@ def draw(graph: Graph) -> str:
 
 
 def _structure(graph: Graph) -> tuple | None:
-    """Return all on which a drawing depends but the numbers; None where it depends on them, too.
+    """Return everything that shapes a drawing, except the numbers that colour its cells.
 
-    It holds texts and sizes alone, so the arrays of an earlier diagram are not kept in memory.
+    Numbers that are written out or drawn as arrows shape it, too: then None. The key holds texts
+    and sizes alone, so the arrays of an earlier diagram are not kept in memory.
     """
     parts: list = [graph.title, graph.note, graph.cell]
     for thing in graph.blocks:
@@ -60,7 +61,7 @@ def _template(graph: Graph) -> tuple[tuple[str, ...], tuple]:
     """Return the texts between the cells of the blocks, and where these stand: (which block,
     size of a cell, left, top)."""
     scene = drawing.draw(graph)
-    said = describe(graph, numbers=False).split("\n", 1)  # cells say their own
+    said = describe(graph, numbers=False).split("\n", 1)  # rows of cells say their numbers
     pieces = [
         f'<svg viewBox="0 0 {scene.width:.0f} {scene.height:.0f}" width="{scene.width:.0f}" '
         f'role="group" aria-label="{html.escape(said[0])}" '
@@ -114,9 +115,9 @@ def _tone(tone: str) -> str:
 
 
 def _cells(item: Cells) -> str:
-    """Draw a rectangle a cell, with the numbers of its row for whoever points there.
+    """Draw one rectangle for each cell; a row shows its numbers while the mouse is over it.
 
-    What is hidden is one ground for all of it, under crosses.
+    Hidden cells have no rectangle of their own: they are crosses on one common ground.
     """
     wide, high = item.cell
     columns = [f"{j * wide:.5g}" for j in range(len(item.colours[0]))]

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from chapter3_helpers._figures.arrays import aligned
 from chapter3_helpers.diagrams.core.arrows import Bracket
 from chapter3_helpers.diagrams.core.blocks import Block, Plane
 from chapter3_helpers.diagrams.core.graph import Graph
@@ -74,16 +75,9 @@ def _block(block: Block) -> list[str]:
         return [head] if marked else []
     cells = written(block)
     labels = block.rows or ("",) * len(cells)
-    columns = [["", *(block.columns or ())]] if block.columns else []
-    table = columns + [[label, *row] for label, row in zip(labels, cells, strict=True)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    return [
-        head + ":",
-        *(
-            " ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).strip()
-            for row in table
-        ),
-    ]
+    table = [["", *block.columns]] if block.columns else []
+    table += [[label, *row] for label, row in zip(labels, cells, strict=True)]
+    return [head + ":", *map(str.strip, aligned(table))]
 
 
 def _plane(plane: Plane) -> list[str]:
