@@ -1,31 +1,30 @@
 """Start processes that work together on this machine, and leave none behind.
 
-``run_processes`` is PyTorch's process group (gloo, or NCCL where every process finds a GPU) around
-one function. The processes meet through a file, and gloo's own connections stay on loopback, so
-nothing can be reached from outside. Taught in ``13_tensor_parallel``.
+``run_processes`` is ``torch.multiprocessing.spawn`` with a time limit, around one function in a
+process group (gloo, or NCCL where every process finds a GPU). The processes meet through a file,
+and gloo's own connections stay on loopback, so nothing can be reached from outside. Taught in
+``13_tensor_parallel``.
 """
 
 import os
 import pickle
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 
 import torch
-from torch import distributed
+from torch import distributed, multiprocessing
 
 from chapter3_helpers._checks.numbers import check_positive, check_size
-
-START = "from chapter3_helpers.tensor_parallel.processes import _work; _work()"
 
 
 def run_processes(
@@ -34,7 +33,8 @@ def run_processes(
     """Call a function in several new processes that form one group, and collect what they return.
 
     Whatever happens (an error or a signal in one of them, no end in time, an interrupt here), all
-    of them have ended when this returns or raises; they also end if this process does.
+    of them have ended when this returns or raises; they also end if this process does. In a script
+    it has to be called under ``if __name__ == "__main__":``, as with all of ``multiprocessing``.
 
     Args:
         function: called as ``function(*arguments)`` in each process; it has to stand in a module,
@@ -54,28 +54,35 @@ def run_processes(
     """
     check_size("num_processes", num_processes)
     check_positive(timeout=timeout)
+    try:
+        task = pickle.dumps((function, arguments))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise TypeError(
+            f"function must stand in a module, and arguments be picklable: {error}"
+        ) from error
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        folder = Path(name)
+        folder, deadline = Path(name), time.monotonic() + timeout
+        shared = (num_processes, folder, task, timeout)
+        context = multiprocessing.spawn(_work, shared, num_processes, join=False)
         try:
-            (folder / "task").write_bytes(pickle.dumps((function, arguments, timeout)))
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise TypeError(
-                f"function must stand in a module, and arguments be picklable: {error}"
-            ) from error
-        processes: list[subprocess.Popen] = []
-        try:
-            for rank in range(num_processes):
-                processes.append(_start(folder, rank, num_processes))
-            _wait(processes, folder, timeout)
+            while not context.join(timeout=max(0.0, deadline - time.monotonic())):
+                if time.monotonic() > deadline:
+                    running = [rank for rank, p in enumerate(context.processes) if p.is_alive()]
+                    raise TimeoutError(
+                        f"all {num_processes} processes must end within timeout={timeout:g} "
+                        f"seconds, got none from process {', '.join(map(str, running))}"
+                    )
+            results = [folder / f"result{rank}" for rank in range(num_processes)]
+            for rank, result in enumerate(results):
+                if not result.exists():
+                    raise RuntimeError(f"process {rank} of {num_processes} ended without a result")
+            return [pickle.loads(result.read_bytes()) for result in results]
+        except multiprocessing.ProcessExitedException as failure:
+            raise RuntimeError(_reason(failure, context, folder)) from None
         finally:
-            for process in processes:
+            for process in context.processes:
                 process.kill()
-            for process in processes:
-                process.wait()
-                process.stdin.close()
-        return [
-            pickle.loads((folder / f"result{rank}").read_bytes()) for rank in range(num_processes)
-        ]
+                process.join()
 
 
 def join_group(rank: int, num_processes: int, store: Any = None, timeout: float = 120.0) -> str:
@@ -115,84 +122,44 @@ def leave_group() -> NoReturn:
     os._exit(0)
 
 
-def _start(folder: Path, rank: int, num_processes: int) -> subprocess.Popen:
-    """Start one process; what it prints goes to a file, for the message if it fails."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with open(folder / f"printed{rank}", "wb") as printed:
-        return subprocess.Popen(
-            [sys.executable, "-c", START, str(folder), str(rank), str(num_processes)],
-            stdin=subprocess.PIPE,  # its end tells the process that this one has ended
-            stdout=printed,
-            stderr=subprocess.STDOUT,
-            env=environment,
-        )
+def _work(rank: int, num_processes: int, folder: Path, task: bytes, timeout: float) -> None:
+    """Be one of the processes: join the group, do the task, leave the result.
 
-
-def _wait(processes: Sequence[subprocess.Popen], folder: Path, timeout: float) -> None:
-    """Wait until every process has ended; stop waiting at the first that failed."""
-    deadline = time.monotonic() + timeout
-    while True:
-        codes = [process.poll() for process in processes]
-        failed = [
-            rank
-            for rank, code in enumerate(codes)
-            if code is not None and (code != 0 or not (folder / f"result{rank}").exists())
-        ]
-        if failed:
-            rank = min(failed, key=lambda rank: _failed_at(folder, rank))
-            raise RuntimeError(
-                f"process {rank} of {len(processes)} {_reason(folder, rank, codes[rank])}"
-            )
-        running = [str(rank) for rank, code in enumerate(codes) if code is None]
-        if not running:
-            return
-        if time.monotonic() > deadline:
-            raise TimeoutError(
-                f"all {len(processes)} processes must end within timeout={timeout:g} seconds, "
-                f"got none from process {', '.join(running)}"
-            )
-        time.sleep(0.02)
-
-
-def _failed_at(folder: Path, rank: int) -> float:
-    """Say when a process failed; one without a message was killed, and made the others fail."""
-    path = folder / f"error{rank}"
-    return path.stat().st_mtime if path.exists() else 0.0
-
-
-def _reason(folder: Path, rank: int, code: int) -> str:
-    path = folder / f"error{rank}"
-    if path.exists():
-        return f"stopped with {path.read_text('utf-8')}"
-    printed = (folder / f"printed{rank}").read_text("utf-8", errors="replace").strip()
-    if code < 0:
-        how = f"was ended by {signal.Signals(-code).name}"
-    else:
-        how = f"ended with status {code}" if code else "ended without a result"
-    return f"{how}\n\n{printed}".rstrip()
-
-
-def _work() -> None:
-    """Be one of the processes: join the group, do the task, leave the result."""
-    folder, rank, num_processes = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    What is printed goes to a file, for the message if this process is killed.
+    """
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    with open(folder / f"printed{rank}", "wb") as printed:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(printed.fileno(), stream.fileno())
     try:
-        function, arguments, timeout = pickle.loads((folder / "task").read_bytes())
         store = distributed.FileStore(str(folder / "meeting"), num_processes)
         join_group(rank, num_processes, store, timeout)
-        result = function(*arguments)
-        (folder / f"result{rank}").write_bytes(pickle.dumps(result))
+        function, arguments = pickle.loads(task)
+        (folder / f"result{rank}").write_bytes(pickle.dumps(function(*arguments)))
         leave_group()
     except BaseException as error:
-        words = f"{type(error).__name__}: {error}\n\n{traceback.format_exc()}"
-        (folder / f"error{rank}").write_text(words, "utf-8")
+        how = f"{type(error).__name__}: {error}\n\n{traceback.format_exc()}"
+        with suppress(FileExistsError), open(folder / "error", "x", encoding="utf-8") as first:
+            first.write(f"process {rank} of {num_processes} stopped with {how}")
         os._exit(1)  # without waiting for connections that the others may have left open
 
 
 def _end_with_the_parent() -> None:
-    """Wait for the end of standard input, which comes when the parent ends, however it ends."""
-    os.read(0, 1)
+    """Wait until the process that started this one has ended, however it ended."""
+    multiprocessing.parent_process().join()
     os._exit(1)
+
+
+def _reason(failure: Any, context: Any, folder: Path) -> str:
+    """Say what failed first: where one is killed, the others fail for want of it."""
+    killed = {rank: p.exitcode for rank, p in enumerate(context.processes) if p.exitcode < 0}
+    killed = {rank: code for rank, code in killed.items() if code != -signal.SIGTERM}
+    if not killed and (folder / "error").exists():
+        return (folder / "error").read_text("utf-8")
+    rank, code = next(iter(killed.items()), (failure.error_index, failure.exit_code))
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+    printed = (folder / f"printed{rank}").read_text("utf-8", errors="replace").strip()
+    return f"process {rank} of {len(context.processes)} {how}\n\n{printed}".rstrip()
 
 
 def _loopback_name() -> str:
