@@ -12,7 +12,7 @@ import torch
 
 from chapter3_helpers import performance
 from chapter3_helpers.benchmarks import __main__ as benchmark
-from chapter3_helpers.benchmarks import machine, measure, variants
+from chapter3_helpers.benchmarks import machine, measure
 from chapter3_helpers.benchmarks.machine import (
     best_time,
     count_passes,
@@ -24,7 +24,6 @@ from chapter3_helpers.benchmarks.measure import measure_generation, measure_memo
 from chapter3_helpers.benchmarks.report import generation_table, memory_table, table
 from chapter3_helpers.benchmarks.variants import (
     find_wrong,
-    flex_variant,
     make_variants,
     shared_weights,
 )
@@ -77,10 +76,10 @@ def test_what_was_measured_is_saved_before_the_rest_is(tmp_path, monkeypatch, ca
     assert "fused" in capsys.readouterr().out
 
 
-def changed(name, change, **more):
+def changed(name, change):
     """Return all variants, one of them with another call."""
     return [
-        replace(v, call=lambda x, right=v.call: change(right, x), **more) if v.name == name else v
+        replace(v, call=lambda x, right=v.call: change(right, x)) if v.name == name else v
         for v in make_variants(SMALL)
     ]
 
@@ -88,6 +87,7 @@ def changed(name, change, **more):
 def reasons(made):
     rows = measure_sizes(SMALL, made, seconds=0.01)
     assert all(("median" in row) is ("reason" not in row) for row in rows)
+    assert all(row["variant"] in table(rows) for row in rows)
     return {(row["variant"], row["pass"]): row["reason"] for row in rows if "reason" in row}
 
 
@@ -106,8 +106,6 @@ def test_a_wrong_gradient_is_listed_and_not_timed():
     wrong = changed("fused", lambda right, x: right(x) + 0.01 * (x - x.detach()))
     way = ("fused", "forward + backward")
     assert reasons(wrong) == {way: "WRONG by 0.01, not timed"}
-    without = changed("fused", lambda right, x: right(x).detach(), backward=False)
-    assert reasons(without) == {way: "has no backward here"}
 
 
 def test_a_wrong_variant_is_seen_in_the_exit_status(tmp_path, monkeypatch):
@@ -119,19 +117,13 @@ def test_a_wrong_variant_is_seen_in_the_exit_status(tmp_path, monkeypatch):
         assert benchmark.main(["--quick", "--device", "cpu", "--out", str(tmp_path)]) == status
 
 
-def test_nothing_to_compare_is_nothing_wrong():
-    assert find_wrong([], torch.ones(1)) == {}
-
-
-def test_variants_neither_heed_nor_change_the_random_numbers_of_the_caller(monkeypatch):
-    monkeypatch.setattr(variants.torch, "compile", lambda function: 1 / 0)
+def test_variants_neither_heed_nor_change_the_random_numbers_of_the_caller():
     torch.manual_seed(123)
     expected = MultiHeadAttention(21, 21, 5, 0.0, 3).state_dict()
     torch.manual_seed(7)
     before = torch.get_rng_state()
     found = shared_weights(SMALL).state_dict()
     make_variants(SMALL)
-    flex_variant(SMALL)
     assert torch.equal(torch.get_rng_state(), before)
     torch.testing.assert_close(dict(found), dict(expected), rtol=0, atol=0)
 
@@ -225,29 +217,12 @@ def test_what_would_fill_the_memory_is_left_out(monkeypatch):
     assert left_out[True]["fused"] == ""
 
 
-def test_without_split_there_is_no_ratio_to_it():
-    made = [variant for variant in make_variants(SMALL) if variant.name != "split"]
-    rows = measure_sizes(SMALL, made, seconds=0.01)
-    assert {row["speed"] for row in rows} == {None}
-    assert "fused" in table(rows)
-
-
-def test_flex_attention_without_a_compiler_is_a_reason(monkeypatch):
-    def no_compiler(function):
-        raise RuntimeError("No working C++ compiler found\nand more lines")
-
-    monkeypatch.setattr(variants.torch, "compile", no_compiler)
-    reason = "does not run here: RuntimeError: No working C++ compiler found"
-    ways = ("forward", "forward + backward")
-    assert reasons([flex_variant(SMALL)]) == {("flex", way): reason for way in ways}
-
-
 @pytest.mark.parametrize("device", DEVICES)
 def test_memory_of_fused_is_a_line_and_of_split_a_square(device):
     rows = measure_memory((1024, 2048), device)
     assert 3.6 < rows[1]["split"] / rows[0]["split"] < 4.4
     assert 1.3 < rows[1]["fused"] / rows[0]["fused"] < 2.5
-    assert "T =   2048" in memory_table(rows)
+    assert "2048" in memory_table(rows)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -256,7 +231,7 @@ def test_generation_keeps_its_cache_in_place_and_its_numbers_right(device):
     assert row["difference"] < 1e-5
     assert not row["cache_moved"]
     assert row["cached"] > 0
-    assert "cache moved: False" in generation_table([row])
+    assert generation_table([row]).endswith("False")
 
 
 def test_seconds_of_one_token_are_not_those_of_all(monkeypatch):
@@ -270,27 +245,38 @@ def test_seconds_of_one_token_are_not_those_of_all(monkeypatch):
 def test_tables_are_in_milliseconds_and_megabytes():
     times = {"quartiles": (0.001, 0.003), "median": 0.002, "speed": 1.5, "limit": 0.25}
     row = {"sizes": "(1, 6, 4, 2)", "variant": "split", "pass": "forward", "memory": 4e6, **times}
-    assert table([row]).splitlines()[-1].split() == [
-        "split",
-        "2.000",
-        "1-3",
-        "1.50",
-        "0.25",
-        "4.00",
+    product = row | {"variant": "x@W", "speed": None, "limit": 1.0}
+    missing = {"sizes": "(1, 6, 4, 2)", "variant": "torch", "pass": "forward", "reason": "no room"}
+    backward = row | {"pass": "backward"}
+    assert words_of(table([row, product, missing, backward])) == [
+        "(batch, T, d, heads) = (1, 6, 4, 2), forward",
+        "median ms first quartile third quartile x split of x @ W memory MB left out",
+        "split 2.000 1.000 3.000 1.500 0.250 4.000",
+        "x@W 2.000 1.000 3.000 1.000 4.000",
+        "torch no room",
+        "",
+        "(batch, T, d, heads) = (1, 6, 4, 2), backward",
+        "median ms first quartile third quartile x split of x @ W memory MB",
+        "split 2.000 1.000 3.000 1.500 0.250 4.000",
     ]
     memory = [
         {"tokens": 256, "split": 2e6, "fused": 1e6},
-        {"tokens": 512, "split": 8e6, "fused": 2e6},
+        {"tokens": 512, "split": 8e6, "fused": 3e6},
     ]
-    assert [" ".join(line.split()) for line in memory_table(memory).splitlines()[1:]] == [
-        "T = 256 split 2.00 fused 1.00",
-        "T = 512 split 8.00 (4.0) fused 2.00 (2.0)",
+    assert words_of(memory_table(memory))[1:] == [
+        "T split fused split, times fused, times",
+        "256 2.000 1.000",
+        "512 8.000 3.000 4.000 3.000",
     ]
-    row = {"tokens": 64, "cached": 0.002, "recomputed": 0.01, "cache_moved": False}
-    (line,) = generation_table([row | {"difference": 1e-7}]).splitlines()[1:]
-    assert " ".join(line.split()) == (
-        "T = 64 cached 2.000 recomputed 10.000 ratio 5.0 cache moved: False difference 1.0e-07"
-    )
+    row = {"tokens": 64, "cached": 0.002, "recomputed": 0.01, "difference": 1e-7}
+    assert words_of(generation_table([row | {"cache_moved": False}]))[1:] == [
+        "T cached recomputed ratio difference cache moved",
+        "64 2.000 10.000 5.000 1.0e-07 False",
+    ]
+
+
+def words_of(text):
+    return [" ".join(line.split()) for line in text.splitlines()]
 
 
 def test_calls_are_timed_in_turn_and_none_is_wasted(monkeypatch):

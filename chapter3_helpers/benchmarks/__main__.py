@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 from chapter3_helpers.benchmarks.machine import describe_machine
 from chapter3_helpers.benchmarks.measure import measure_generation, measure_memory, measure_sizes
 from chapter3_helpers.benchmarks.report import generation_table, memory_table, save, table
-from chapter3_helpers.benchmarks.variants import flex_variant, make_variants
+from chapter3_helpers.benchmarks.variants import make_variants
 from chapter3_helpers.performance import Sizes
 
 SIZES = (
@@ -33,7 +33,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), help="where (default: the CPU, then a GPU if any)"
     )
-    parser.add_argument("--no-flex", action="store_true", help="leave FlexAttention out")
     options = parser.parse_args(arguments)
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.error("--device cuda needs a GPU that torch can use")
@@ -56,12 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         results["generation"] = measure_generation(lengths, device, seconds)
         print(f"\n{generation_table(results['generation'])}\n")
         save(folder, results)
-        flex = not (options.quick or options.no_flex)
         for sizes in tqdm(QUICK_SIZES if options.quick else SIZES, desc="sizes", unit="size"):
-            variants = make_variants(sizes, device)
-            if flex:
-                variants.append(flex_variant(sizes, device))
-            rows = measure_sizes(sizes, variants, device, seconds)
+            rows = measure_sizes(sizes, make_variants(sizes, device), device, seconds)
             tqdm.write(f"\n{table(rows)}\n")
             results["times"] += rows
             paths = save(folder, results)

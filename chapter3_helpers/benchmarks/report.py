@@ -7,59 +7,65 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import pandas
+
 from chapter3_helpers.plots import described_figure, line_plot
+
+COLUMNS = (
+    *("", "median ms", "first quartile", "third quartile", "x split", "of x @ W", "memory MB"),
+    "left out",
+)
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Write the rows of ``measure_sizes`` as text.
+    """Write the rows of ``measure_sizes`` as text, a table for each size and pass.
 
-    >>> row = {"sizes": "(1, 6, 4, 2)", "variant": "flex", "pass": "forward", "reason": "no"}
-    >>> print(table([row]).splitlines()[-1].strip())
-    flex               no
+    >>> row = {"sizes": "(1, 6, 4, 2)", "variant": "split", "pass": "forward", "reason": "no"}
+    >>> print(table([row]).splitlines()[-1].rstrip())
+    split  no
     """
-    lines = []
+    parts = []
     for (sizes, way), group in groupby(rows, key=lambda row: (row["sizes"], row["pass"])):
-        lines += ["", f"(batch, T, d, heads) = {sizes}, {way}"]
-        lines += [f"  {'':17}   median ms    quartiles    x split   of x @ W   memory MB"]
-        lines += [f"  {row['variant']:17}  {_numbers(row)}" for row in group]
-    return "\n".join(lines[1:])
+        frame = pandas.DataFrame(map(_shown, group), columns=COLUMNS)
+        words = _text(frame.dropna(axis="columns", how="all"))
+        parts.append(f"(batch, T, d, heads) = {sizes}, {way}\n{words}")
+    return "\n\n".join(parts)
 
 
-def _numbers(row: Mapping[str, Any]) -> str:
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
     if "reason" in row:
-        return row["reason"]
-    low, high = (f"{1e3 * seconds:.4g}" for seconds in row["quartiles"])
-    speed = "" if row["speed"] is None else f"{row['speed']:.2f}"
-    return (
-        f"{1e3 * row['median']:10.3f} {low:>7}-{high:7} {speed:>7} {row['limit']:10.2f} "
-        f"{row['memory'] / 1e6:11.2f}"
-    )
+        return {"": row["variant"], "left out": row["reason"]}
+    low, high = row["quartiles"]
+    times = (1e3 * row["median"], 1e3 * low, 1e3 * high)
+    numbers = (row["variant"], *times, row["speed"], row["limit"], row["memory"] / 1e6)
+    return dict(zip(COLUMNS, numbers, strict=False))
 
 
 def memory_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Write the rows of ``measure_memory``, with the growth from one T to the next."""
-    lines = ["peak memory above the inputs, one head of 64 numbers, in MB (times the row before)"]
-    before: Mapping[str, Any] = {}
-    for row in rows:
-        line = f"  T = {row['tokens']:6}"
-        for name in ("split", "fused"):
-            growth = f"({row[name] / before[name]:.1f})" if before else ""
-            line += f"  {name} {row[name] / 1e6:10.2f} {growth:7}"
-        lines.append(line)
-        before = row
-    return "\n".join(lines)
+    frame = pandas.DataFrame(rows, columns=["tokens", "split", "fused"])
+    frame = frame.rename(columns={"tokens": "T"})
+    for name in ("split", "fused"):
+        frame[name] /= 1e6
+        frame[f"{name}, times"] = frame[name] / frame[name].shift()
+    return f"peak memory above the inputs, one head of 64 numbers, in MB\n{_text(frame)}"
 
 
 def generation_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Write the rows of ``measure_generation``."""
-    lines = ["one more token behind T others, GroupedQueryAttention(768, 12, 4), in ms"]
-    for row in rows:
-        lines.append(
-            f"  T = {row['tokens']:6}  cached {1e3 * row['cached']:8.3f}   recomputed "
-            f"{1e3 * row['recomputed']:9.3f}   ratio {row['recomputed'] / row['cached']:7.1f}"
-            f"   cache moved: {row['cache_moved']}   difference {row['difference']:.1e}"
-        )
-    return "\n".join(lines)
+    names = ["tokens", "cached", "recomputed", "difference", "cache_moved"]
+    frame = pandas.DataFrame(rows, columns=names)
+    frame = frame.rename(columns={"tokens": "T", "cache_moved": "cache moved"})
+    for name in ("cached", "recomputed"):
+        frame[name] *= 1e3
+    frame.insert(3, "ratio", frame["recomputed"] / frame["cached"])
+    frame["difference"] = frame["difference"].map("{:.1e}".format)
+    title = "one more token behind T others, GroupedQueryAttention(768, 12, 4), in ms"
+    return f"{title}\n{_text(frame)}"
+
+
+def _text(frame: pandas.DataFrame) -> str:
+    return frame.to_string(index=False, na_rep="", float_format="{:.3f}".format)
 
 
 def save(folder: Path, results: Mapping[str, Any]) -> list[Path]:

@@ -1,7 +1,6 @@
 """The implementations that are compared: one function, one set of weights, many ways."""
 
 import copy
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -29,16 +28,12 @@ class Variant:
         call: tokens (B, T, d) -> context vectors (B, T, d).
         module: whose parameters get gradients.
         stored: how many square matrices (B, H, T, T) it holds at one moment of a forward pass.
-        backward: whether it can compute gradients.
-        reason: why it cannot run here, if it cannot.
     """
 
     name: str
     call: Callable[[torch.Tensor], torch.Tensor]
     module: nn.Module
     stored: float = 0.0
-    backward: bool = True
-    reason: str = ""
 
 
 class PackedMultiHeadAttention(FusedMultiHeadAttention):
@@ -103,36 +98,6 @@ def pytorch_variant(
         return attention(x, x, x, need_weights=stored > 0, **options)[0]
 
     return Variant(name, call, attention, stored)
-
-
-@torch.random.fork_rng(devices=[])
-def flex_variant(sizes: Sizes, device: torch.device | str = "cpu") -> Variant:
-    """Make the variant on torch's FlexAttention, which has to be compiled first."""
-    d, T, H = sizes.width, sizes.tokens, sizes.heads
-    fused = FusedMultiHeadAttention(d, d, T, 0.0, H).eval()
-    copy_weights(shared_weights(sizes), fused)
-    fused.to(device)
-    on_gpu = torch.device(device).type == "cuda"
-    try:
-        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-
-        compiled = torch.compile(flex_attention)
-        blocks = create_block_mask(
-            lambda b, h, query, key: query >= key, None, None, T, T, device=str(device)
-        )
-
-        def call(x: torch.Tensor) -> torch.Tensor:
-            queries, keys, values = fused._project(x)
-            return fused.out_proj(join_heads(compiled(queries, keys, values, block_mask=blocks)))
-
-        with warnings.catch_warnings(), torch.no_grad():
-            warnings.simplefilter("ignore")
-            call(torch.zeros(sizes.batch, T, d, device=device))
-    except Exception as error:  # a missing compiler, an unsupported size, a compiler's own error
-        words = (str(error).strip().splitlines() or [""])[0]
-        reason = f"does not run here: {type(error).__name__}: {words[:100]}"
-        return Variant("flex", fused, fused, reason=reason)
-    return Variant("flex", call, fused, backward=on_gpu)
 
 
 @torch.random.fork_rng(devices=[])
