@@ -47,14 +47,8 @@ def test_heatmap_puts_queries_on_rows_and_keys_on_columns():
     assert [label.get_text() for label in ax.get_xticklabels()] == KEYS
     assert [label.get_text() for label in ax.get_yticklabels()] == QUERIES
     assert ax.yaxis_inverted(), "the first query stands on top"
-    assert [text.get_text() for text in ax.texts] == [
-        "0.75",
-        "0.25",
-        "0.00",
-        "0.12",
-        "0.50",
-        "0.38",
-    ]
+    numbers = [text.get_text() for text in ax.texts]
+    assert numbers == ["0.75", "0.25", "0.00", "0.12", "0.50", "0.38"]
 
 
 def test_weights_share_one_scale_from_white_to_one_dark_hue_whatever_their_values():
@@ -63,6 +57,8 @@ def test_weights_share_one_scale_from_white_to_one_dark_hue_whatever_their_value
     np.testing.assert_allclose(cells[0, 0], to_rgba(shade(0.075, WEIGHT_COLOURS)), atol=1 / 100)
     cells = cell_colours(heatmap(WEIGHTS, QUERIES, KEYS))
     np.testing.assert_allclose(cells[0, 0], to_rgba(shade(0.75, WEIGHT_COLOURS)), atol=1 / 100)
+    dropped = heatmap([[2.0, 0.0]], ["a"], ["a", "b"])
+    assert dropped.collections[0].get_clim() == (0.0, 2.0), "weights after dropout go beyond 1"
 
 
 def test_signed_numbers_are_centred_at_white():
@@ -109,10 +105,8 @@ def test_description_holds_every_number_and_the_bundle_carries_it_as_alt_text():
 
 
 def test_picture_of_the_same_numbers_is_the_same_to_the_byte():
-    assert (
-        heatmap(WEIGHTS, QUERIES, KEYS).figure.to_png()
-        == heatmap(WEIGHTS, QUERIES, KEYS).figure.to_png()
-    )
+    first, second = (heatmap(WEIGHTS, QUERIES, KEYS).figure.to_png() for _ in range(2))
+    assert first == second
 
 
 def test_hidden_cells_are_hatched_and_not_described_as_zero():
@@ -138,10 +132,6 @@ def test_minus_infinity_and_nan_are_hidden_and_plus_infinity_is_not(signed):
     assert rows == [["a", "0.5000", "hidden"], ["b", "inf", "hidden"]]
 
 
-def test_the_scale_reaches_as_far_as_weights_after_dropout():
-    assert heatmap([[2.0, 0.0]], ["a"], ["a", "b"]).collections[0].get_clim() == (0.0, 2.0)
-
-
 def test_plus_infinity_is_shown_among_heads_too():
     ax = head_grid([[[0.5, np.inf], [-np.inf, 2.0]]], ["a", "b"], signed=True).axes[0]
     assert [patch.get_xy() for patch in ax.patches] == [(0, 1)]
@@ -158,11 +148,8 @@ def test_heatmap_draws_into_given_axes_and_returns_them():
     text = bundle(figure)[0]["text/plain"]
     assert text.startswith("Two panels.")
     assert text.index("left") < text.index("right")
-
-
-def test_heatmap_draws_into_ordinary_axes_too():
-    ax = Figure().subplots()
-    assert heatmap(WEIGHTS, QUERIES, KEYS, ax=ax) is ax
+    ordinary = Figure().subplots()
+    assert heatmap(WEIGHTS, QUERIES, KEYS, ax=ordinary) is ordinary
 
 
 def test_no_figure_is_left_open_in_pyplot():
@@ -188,9 +175,8 @@ def test_head_grid_gives_every_head_the_same_scale_and_one_colour_bar():
 def test_tensors_of_any_type_with_or_without_gradient_are_drawn(dtype):
     weights = torch.tensor(WEIGHTS, dtype=dtype, requires_grad=True)
     np.testing.assert_allclose(to_array(weights), WEIGHTS)
-    assert (
-        heatmap(weights, QUERIES, KEYS).description == heatmap(WEIGHTS, QUERIES, KEYS).description
-    )
+    described = [heatmap(given, QUERIES, KEYS).description for given in (weights, WEIGHTS)]
+    assert described[0] == described[1]
 
 
 SCRIPTS = [
@@ -221,64 +207,59 @@ def test_long_texts_are_cut_and_characters_that_draw_nothing_are_escaped(text, s
 
 
 def test_line_plot_describes_its_curves():
-    ax = line_plot(
-        [1, 2], {"up": [1.0, 2.0], "down": [2.0, 1.0]}, xlabel="n", ylabel="s", title="t"
-    )
+    words = {"xlabel": "n", "ylabel": "s", "title": "t"}
+    ax = line_plot([1, 2], {"up": [1.0, 2.0], "down": [2.0, 1.0]}, **words)
     assert ax.get_legend() is not None
     assert ax.description.splitlines()[-2:] == ["up: 1.0000 2.0000", "down: 2.0000 1.0000"]
-    timed = line_plot(
-        [1], {"up": [0.123]}, xlabel="n", ylabel="s", title="t", describe_values=False
-    )
+    timed = line_plot([1], {"up": [0.123]}, **words, describe_values=False)
     assert "0.12" not in timed.description
 
 
-REFUSALS = [
-    (heatmap, ([1.0, 2.0], ["a"]), {}, r"weights must have shape \(queries, keys\), got \(2,\)"),
-    (heatmap, ([[]], ["a"]), {}, r"weights must have shape \(queries, keys\), got \(1, 0\)"),
-    (heatmap, (WEIGHTS, ["a"]), {}, "queries must hold 2 labels, got 1"),
-    (heatmap, (WEIGHTS, QUERIES, ["a"]), {}, "keys must hold 3 labels, got 1"),
-    (
-        *(heatmap, (WEIGHTS, QUERIES, KEYS), {"hidden": causal_mask(2)}),
-        r"hidden must have shape \(2, 3\), got \(2, 2\)",
-    ),
-    (
-        *(head_grid, (WEIGHTS, QUERIES, KEYS), {}),
-        r"weights must have shape \(heads, queries, keys\), got \(2, 3\)",
-    ),
-    (
-        *(head_grid, ([WEIGHTS], QUERIES, KEYS), {"hidden": causal_mask(2)}),
-        r"hidden must have shape \(2, 3\) or \(1, 2, 3\), got \(2, 2\)",
-    ),
-    (
-        *(head_grid, ([WEIGHTS], QUERIES, KEYS), {"hidden": [False, False, True]}),
-        r"hidden must have shape \(2, 3\) or \(1, 2, 3\), got \(3,\)",
-    ),
-    (
-        *(head_grid, ([WEIGHTS], QUERIES, KEYS), {"titles": ["a", "b"]}),
-        "titles must hold 1 labels, got 2",
-    ),
-    (head_grid, ([WEIGHTS], QUERIES, KEYS), {"columns": 0}, "columns must be at least 1, got 0"),
-]
-
-
-@pytest.mark.parametrize(("draw", "arguments", "options", "message"), REFUSALS)
-def test_what_does_not_fit_is_refused(draw, arguments, options, message):
-    with pytest.raises(ValueError, match=message):
-        draw(*arguments, **options)
+GRID = ([WEIGHTS], QUERIES, KEYS)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("call", "message"),
     [
-        (([[1.0 + 5.0j]], ["a"]), "weights must be an array of real numbers, got complex128"),
-        (([["a"]], ["a"]), "weights must be an array of real numbers, got <U1"),
-        ((torch.nn.Linear(1, 1), ["a"]), "weights must be an array of real numbers, got Linear"),
-        (([[1.0]], None), "queries must be a sequence of labels, got NoneType"),
+        (lambda: heatmap([1.0, 2.0], ["a"]), r"shape \(queries, keys\), got \(2,\)"),
+        (lambda: heatmap([[]], ["a"]), r"weights must have shape \(queries, keys\), got \(1, 0\)"),
+        (lambda: heatmap(WEIGHTS, ["a"]), "queries must hold 2 labels, got 1"),
+        (lambda: heatmap(WEIGHTS, QUERIES, ["a"]), "keys must hold 3 labels, got 1"),
+        (
+            lambda: heatmap(WEIGHTS, QUERIES, KEYS, hidden=causal_mask(2)),
+            r"hidden must have shape \(2, 3\), got \(2, 2\)",
+        ),
+        (
+            lambda: head_grid(WEIGHTS, QUERIES, KEYS),
+            r"weights must have shape \(heads, queries, keys\), got \(2, 3\)",
+        ),
+        (
+            lambda: head_grid(*GRID, hidden=[False, False, True]),
+            r"hidden must have shape \(2, 3\) or \(1, 2, 3\), got \(3,\)",
+        ),
+        (lambda: head_grid(*GRID, titles=["a", "b"]), "titles must hold 1 labels, got 2"),
+        (lambda: head_grid(*GRID, columns=0), "columns must be at least 1, got 0"),
+        (lambda: head_grid([WEIGHTS], ["a"], KEYS), "queries must hold 2 labels, got 1"),
+        (lambda: head_grid([WEIGHTS], QUERIES), "keys must hold 3 labels, got 2"),
     ],
 )
-def test_what_is_no_matrix_and_no_labels_is_refused(arguments, message):
+def test_what_does_not_fit_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("weights", "queries", "message"),
+    [
+        ([[1.0 + 5.0j]], ["a"], "weights must be an array of real numbers, got complex128"),
+        ([["a"]], ["a"], "weights must be an array of real numbers, got <U1"),
+        (torch.nn.Linear(1, 1), ["a"], "weights must be an array of real numbers, got Linear"),
+        ([[1.0]], None, "queries must be a sequence of labels, got NoneType"),
+    ],
+)
+def test_what_is_no_matrix_and_no_labels_is_refused(weights, queries, message):
     with pytest.raises(TypeError, match=message):
-        heatmap(*arguments)
+        heatmap(weights, queries)
 
 
 def test_heads_hide_the_same_cells_or_each_its_own():

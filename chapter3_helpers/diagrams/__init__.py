@@ -36,17 +36,21 @@ How to write one for a topic:
   block needs, gaps that of the words on their arrows. A picture is at most ``layout.WIDEST`` pixels
   wide, or else it would be shown smaller: some five columns. What is longer goes on below.
 - An arrow goes straight, or turns once between the columns, or goes round by ``via``. One that
-  would have to cross a block is refused. Several sources may share one, as in
-  ``Arrow(("queries", "keys"), "scores", "@ keys.T")``; it may end at a bracket, named by its
-  text. ``sign=True`` writes the text alone between two neighbours: ``weights @ values``.
+  would have to cross a block is refused. ``via="below"`` also leads to a row further down: out at
+  the bottom and in at the top, on one line for all arrows from a block. Several sources may share
+  one, as in ``Arrow(("queries", "keys"), "scores", "@ keys.T")``; it may end at a bracket, named
+  by its text. ``sign=True`` writes the text alone between two neighbours: ``weights @ values``.
 - Names are what arrows call a block by, so each is there once; ``caption`` is what the reader
   sees. Of heads in rows below each other the first alone has captions, the others ``""``.
 - Names and words on arrows are those of the notebooks: ``queries``, ``@ W_query``, ``softmax``.
 - The colours of queries, keys and values stay theirs; positive numbers have that colour, negative
   ones are grey. ``limit`` gives two blocks one scale, so that dividing looks paler.
+- ``note`` stands below the title, such as what the letters of shapes mean. ``zoom=2`` draws a block
+  larger than the others.
 - ``weight=0.3`` makes an arrow a straight line as thick as that; ``Plane`` draws vectors, their
   shadow, their angle, a clock; ``kind="owner"`` colours numbers by whose they are.
-- Test it by ``check_drawing`` of ``tests.diagrams``, with arrays of several sizes, and look at it.
+- ``Block`` and ``Diagram`` refuse what does not fit; a topic's function checks nothing again.
+- Add it to the table of ``tests/diagrams/test_builders.py`` in several sizes, and look at it.
 
 What is here:
 
