@@ -196,15 +196,19 @@ def test_grey_shows_no_number_and_hidden_cells_are_crossed_out():
 def test_a_live_diagram_follows_its_numbers_and_all_else():
     """What is kept of an earlier one is never seen."""
 
-    def shown(values, **changes):
-        return Diagram("t", [Block(name="x", values=values, rows="ab", **changes)]).svg()
+    def shown(values, note="", **changes):
+        block = Block(**{"name": "x", "values": values, "rows": "ab"} | changes)
+        return Diagram("t", [block], note=note).svg()
 
     first = shown([[0.1], [0.7]])
     second = shown([[0.2], [np.nan]])
     assert "<title>0.2000</title>" in second
     assert "<title>hidden</title>" in second
     assert shown([[0.1], [0.7]]) == first
-    for changes in ({"picked": 1}, {"caption": "y"}, {"kind": "weights"}, {"state": "lit"}):
+    for changes in (
+        *({"picked": 1}, {"caption": "y"}, {"kind": "weights"}, {"state": "lit"}),
+        *({"note": "n"}, {"zoom": 2}, {"columns": "c"}, {"rows": "de"}, {"shape": "(T, 1)"}),
+    ):
         changed = shown([[0.1], [0.7]], **changes)
         assert changed != first
         svg._templates.clear()
@@ -277,7 +281,8 @@ def diagrams(draw):
         target = draw(st.sampled_from(things))
         if source is target or {source.at, target.at} & used:
             continue
-        arrow = Arrow(source.name, target.name, draw(st.sampled_from(["", "@ W_query"])))
+        text, via = draw(st.sampled_from([("", None), ("@ W_query", None), ("", "below")]))
+        arrow = Arrow(source.name, target.name, text, via=via)
         with suppress(ValueError):  # no way for it
             diagram = Diagram("any", things, [*diagram.arrows, arrow])
             used |= {source.at, target.at}
