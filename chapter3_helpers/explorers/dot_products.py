@@ -8,6 +8,7 @@ from chapter3_helpers.diagrams import Diagram, Plane
 from chapter3_helpers.explorers.core.controls import Settings, Slider
 from chapter3_helpers.explorers.core.drawings import Curves, Flow
 from chapter3_helpers.explorers.core.panels import Facts, Note, Panel
+from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 
 LONGEST = 2.0
@@ -92,18 +93,6 @@ def _note(settings: Settings, dot: float) -> str:
     return f"More than a right angle: the shadow falls backwards, dot product {dot:z.2f}."
 
 
-def dot_products_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same dot product."""
-    return [
-        "import torch",
-        "",
-        f"radians = torch.deg2rad(torch.tensor({float(settings['angle'])}))",
-        f"a = {settings['length_a']:g} * torch.stack([radians.cos(), radians.sin()])",
-        f"b = {settings['length_b']:g} * torch.tensor([1.0, 0.0])",
-        "dot = torch.dot(a, b)",
-    ]
-
-
 dot_products_explorer = explorer_function(
-    "dot products", CONTROLS, dot_products_panels, dot_products_code
+    "dot products", CONTROLS, dot_products_panels, source_of(dot_products_state)
 )

@@ -9,6 +9,7 @@ from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, T
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import divisors, read_sentence, seeded
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
 from chapter3_helpers.masking import causal_mask
@@ -146,28 +147,6 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
     return f"{shared}. Without a cache, a new token takes {ratio:,} times as many multiplications."
 
 
-def grouped_query_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same numbers."""
-    kv_heads, num_tokens = settings["num_kv_heads"], PROMPT + settings["generated"]
-    wide = kv_heads * HEAD_DIM
-    return [
-        "import torch",
-        "from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes",
-        "from chapter3_helpers.sentence import embed_text",
-        "",
-        f"tokens, x = embed_text({settings['text']!r}, d_in={D_MODEL})",
-        "torch.manual_seed(123)",
-        f"attention = GroupedQueryAttention({D_MODEL}, {HEADS}, {kv_heads})",
-        "weights = attention.attention_weights(8 * (x - 0.5)).detach()",
-        "",
-        f"S = {num_tokens}",
-        f"cache_bytes = kv_cache_bytes(S, {kv_heads}, head_dim={HEAD_DIM})",
-        f"projected = 2 * {D_MODEL} * ({D_MODEL} + {wide})  # per token",
-        f"with_cache = projected + 2 * {D_MODEL} * S",
-        f"without_cache = S * projected + 2 * {D_MODEL} * S * (S + 1) // 2",
-    ]
-
-
 grouped_query_explorer = explorer_function(
-    "shared keys and the cache", CONTROLS, grouped_query_panels, grouped_query_code
+    "shared keys and the cache", CONTROLS, grouped_query_panels, source_of(grouped_query_state)
 )

@@ -7,6 +7,7 @@ from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import divisors
 from chapter3_helpers.explorers.core.panels import Bars, Facts, Note, Panel
+from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.performance import (
     VARIANTS,
@@ -56,7 +57,7 @@ CONTROLS = (
 
 def performance_state(settings: Settings) -> dict[str, Any]:
     """Return operations, bytes, intensities and least seconds of every variant."""
-    sizes = _sizes(settings)
+    sizes = Sizes(settings["batch"], settings["tokens"], settings["width"], settings["heads"])
     return {
         "useful": sum(count_flops(sizes).values()),
         "moved": [sum(count_bytes(sizes, variant).values()) for variant in VARIANTS],
@@ -158,20 +159,6 @@ def _note(settings: Settings, state: dict[str, Any]) -> str:
     )
 
 
-def performance_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that count the same."""
-    sizes = _sizes(settings)
-    return [
-        "from chapter3_helpers.performance import (",
-        "    VARIANTS, Sizes, count_bytes, count_flops, intensity)",
-        "",
-        f"sizes = Sizes({sizes.batch}, {sizes.tokens}, {sizes.width}, {sizes.heads})",
-        "useful = sum(count_flops(sizes).values())",
-        "moved = [sum(count_bytes(sizes, variant).values()) for variant in VARIANTS]",
-        "intensities = [intensity(sizes, variant) for variant in VARIANTS]",
-    ]
-
-
 performance_explorer = explorer_function(
-    "operations and bytes", CONTROLS, performance_panels, performance_code
+    "operations and bytes", CONTROLS, performance_panels, source_of(performance_state)
 )

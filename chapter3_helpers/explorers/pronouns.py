@@ -6,10 +6,11 @@ import torch
 
 from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, TextField
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.inputs import MOST_TOKENS, row_picker
+from chapter3_helpers.explorers.core.inputs import read_tokens, row_picker
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
+from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.training.pronoun_sentences import PRONOUNS, encode, find_answer
 from chapter3_helpers.training.pronouns import trained_reader
@@ -55,10 +56,6 @@ def pronouns_state(settings: Settings) -> dict[str, Any]:
     """Return tokens, queries, keys and values (T, 3), weights (T, T), the adjective's row of them,
     and its three probabilities."""
     tokens, x = encode(settings["text"])
-    if len(tokens) > MOST_TOKENS:
-        raise ValueError(
-            f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
-        )
     answer = find_answer(tokens)
     reader = trained_reader().states[settings["batches"]]
     weights = reader.attention_weights(x)
@@ -77,6 +74,7 @@ def pronouns_state(settings: Settings) -> dict[str, Any]:
 def pronouns_panels(settings: Settings) -> list[Panel]:
     """Return where every word looks, which pronoun is likely, and how the loss has fallen; or the
     path of one number in place of the loss."""
+    read_tokens(settings["text"])  # refuses what can't be drawn
     state = pronouns_state(settings)
     tokens, answer = state["tokens"], state["answer"]
     lines = Lines("attention weights", state["weights"], tokens, picked=answer.adjective)
@@ -120,22 +118,6 @@ def _note(batches: int, state: dict[str, Any]) -> str:
     return f"After {batches} batches {looks}, {verdict}"
 
 
-def pronouns_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same weights."""
-    return [
-        "import torch",
-        "from chapter3_helpers.training.pronoun_sentences import encode, find_answer",
-        "from chapter3_helpers.training.pronouns import trained_reader",
-        "",
-        f"tokens, x = encode({settings['text']!r})",
-        f"reader = trained_reader().states[{settings['batches']}]  # after so many of 500 batches",
-        "queries, keys, values = reader.W_query(x), reader.W_key(x), reader.W_value(x)",
-        "weights = reader.attention_weights(x)",
-        "row = weights[find_answer(tokens).adjective]",
-        "probabilities = torch.softmax(reader(x)[find_answer(tokens).adjective], dim=-1)",
-    ]
-
-
 pronouns_explorer = explorer_function(
-    "learning to find a noun", CONTROLS, pronouns_panels, pronouns_code
+    "learning to find a noun", CONTROLS, pronouns_panels, source_of(pronouns_state)
 )

@@ -12,6 +12,7 @@ from chapter3_helpers.explorers.core.controls import Settings, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import up_to
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.recurrent import ALPHABET, BahdanauDecoder, EncoderDecoder, tokenize
 from chapter3_helpers.training.translators import trained_translator, translate
@@ -117,26 +118,6 @@ def _note(state: dict[str, Any], right: str) -> str:
     return f"“{state['letters']}” is to become “{right}”. Letters right: {said}."
 
 
-def recurrent_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same."""
-    letters = settings["word"].lower()[: settings["read"]]
-    return [
-        "import torch",
-        "from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder, tokenize",
-        "from chapter3_helpers.training.translators import trained_translator, translate",
-        "",
-        "one_state = trained_translator(EncoderDecoder).model",
-        "looking_back = trained_translator(BahdanauDecoder).model",
-        f"letters = {letters!r}",
-        "plain, better = translate(one_state, letters), translate(looking_back, letters)",
-        "word, identity = tokenize(letters), torch.eye(len(letters), dtype=torch.long)",
-        "weights = looking_back.attention_weights(word)[0]",
-        "states, _ = one_state.encode(torch.cat([word, (word + identity) % 26]))",
-        "moved = (states[1:] - states[0])[..., :32].norm(dim=-1)  # what reads forwards",
-        "share = moved[:, -1] / moved.diagonal()",
-    ]
-
-
 recurrent_explorer = explorer_function(
-    "two translators", CONTROLS, recurrent_panels, recurrent_code
+    "two translators", CONTROLS, recurrent_panels, source_of(recurrent_state)
 )

@@ -5,6 +5,7 @@ import torch
 from chapter3_helpers.dot_products import attention_scores
 from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps
 from chapter3_helpers.explorers.core.panels import Bars, Facts, Note, Panel
+from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax, softmax_naive
@@ -88,19 +89,4 @@ def _quotient_note(shares: torch.Tensor) -> str:
     return f"Divided by their sum, the scores give shares from {low:.0%} to {high:.0%}."
 
 
-def softmax_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same weights."""
-    return [
-        "from chapter3_helpers.dot_products import attention_scores",
-        "from chapter3_helpers.sentence import example_inputs",
-        "from chapter3_helpers.softmax import softmax",
-        "",
-        "scores = attention_scores(example_inputs())[1]",
-        f"scores[{settings['token']}] = {settings['score']:g}",
-        f"scores = scores / {settings['temperature']:g}",
-        "shares = scores / scores.sum()",
-        "weights = softmax(scores)",
-    ]
-
-
-softmax_explorer = explorer_function("softmax", CONTROLS, softmax_panels, softmax_code)
+softmax_explorer = explorer_function("softmax", CONTROLS, softmax_panels, source_of(softmax_state))

@@ -8,6 +8,7 @@ from chapter3_helpers.explorers.core.controls import Buttons, Settings, Slider, 
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import divisors
 from chapter3_helpers.explorers.core.panels import Facts, Note, Panel
+from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.grouped_query import kv_cache_bytes
 from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process
@@ -186,28 +187,6 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
     )
 
 
-def tensor_parallel_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same numbers."""
-    H, K = settings["num_heads"], settings["num_kv_heads"]
-    n, D, layers = settings["num_processes"], settings["head_dim"], settings["num_layers"]
-    times = 1 + settings["feed_forward"]
-    feed_forward = " + 3 * width * (7 * width // 2)" if settings["feed_forward"] else ""
-    return [
-        "from chapter3_helpers.grouped_query import kv_cache_bytes",
-        "from chapter3_helpers.tensor_parallel import exchanged_bytes, heads_by_process",
-        "",
-        f"n, width, layers = {n}, {H} * {D}, {layers}",
-        f"heads = heads_by_process({H}, n)",
-        f'kv_heads = heads_by_process({K}, n, "num_kv_heads")',
-        f"layer_bytes = exchanged_bytes(1, width, n, {times}, {BYTES})",
-        f"token_bytes = exchanged_bytes(1, width, n, {times} * layers, {BYTES})",
-        f"weights = layers * (2 * width * (width + {K} * {D}){feed_forward}) // n",
-        f"reading = {BYTES} * weights / {BYTES_PER_SECOND:g}",
-        f"sending = (n > 1) * {times} * layers * {START:g} + token_bytes / {LINK:g}",
-        f"cache_bytes = kv_cache_bytes(1, {K} // n, {D}, layers, bytes_per_number={BYTES})",
-    ]
-
-
 tensor_parallel_explorer = explorer_function(
-    "heads over devices", CONTROLS, tensor_parallel_panels, tensor_parallel_code
+    "heads over devices", CONTROLS, tensor_parallel_panels, source_of(tensor_parallel_state)
 )

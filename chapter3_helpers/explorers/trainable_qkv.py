@@ -8,6 +8,7 @@ from chapter3_helpers.explorers.core.controls import Seed, Settings, Steps
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import seeded
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
+from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS
 from chapter3_helpers.softmax import softmax
@@ -34,25 +35,26 @@ def trainable_qkv_state(settings: Settings) -> dict[str, torch.Tensor]:
     The gradient is that of the sum of squared weights; its size is the mean of its absolute
     values over several draws of queries and keys, of which the first is shown.
     """
-    return _state(settings["d_k"], settings["seed"])
-
-
-@lru_cache(maxsize=64)  # the curves need every d_k of a seed, again for every step of d_k
-def _state(d_k: int, seed: int) -> dict[str, torch.Tensor]:
-    with seeded(seed):
-        draws = [torch.randn(6, d_k) @ torch.randn(6, d_k).T for _ in range(DRAWS)]
-    state = {}
-    for name, divisor in (("unscaled", 1.0), ("scaled", d_k**0.5)):
+    shape = 6, settings["d_k"]  # of queries, and of keys
+    with seeded(settings["seed"]):
+        draws = [torch.randn(shape) @ torch.randn(shape).T for _ in range(DRAWS)]
+    found = {}
+    for name, divisor in (("unscaled", 1.0), ("scaled", settings["d_k"] ** 0.5)):
         weights = softmax(torch.stack(draws) / divisor, dim=-1)  # (DRAWS, 6, 6)
         squares = weights.square()
         gradient = 2 * (squares - weights * squares.sum(dim=-1, keepdim=True))  # through softmax
-        state[name], state[f"{name}_gradient"] = weights[0], gradient.abs().mean()
-    return state
+        found[name], found[f"{name}_gradient"] = weights[0], gradient.abs().mean()
+    return found
+
+
+@lru_cache(maxsize=8)  # the curves need every d_k of a seed, again for every step of d_k
+def _states(seed: int) -> list[dict[str, torch.Tensor]]:
+    return [trainable_qkv_state({"d_k": d_k, "seed": seed}) for d_k in WIDTHS]
 
 
 def trainable_qkv_panels(settings: Settings) -> list[Panel]:
     """Return both weight matrices, and the gradients at every d_k for this seed."""
-    states = [trainable_qkv_state({**settings, "d_k": d_k}) for d_k in WIDTHS]
+    states = _states(settings["seed"])
     state = states[WIDTHS.index(settings["d_k"])]
     curves = {
         "without scaling": [s["unscaled_gradient"].item() for s in states],
@@ -93,20 +95,6 @@ def _note(d_k: int, state: dict[str, torch.Tensor]) -> str:
     )
 
 
-def trainable_qkv_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same weights."""
-    d_k = settings["d_k"]
-    return [
-        "import torch",
-        "from chapter3_helpers.softmax import softmax",
-        "",
-        f"torch.manual_seed({settings['seed']})",
-        f"scores = torch.randn(6, {d_k}) @ torch.randn(6, {d_k}).T",
-        "unscaled = softmax(scores, dim=-1)",
-        f"scaled = softmax(scores / {d_k}**0.5, dim=-1)",
-    ]
-
-
 trainable_qkv_explorer = explorer_function(
-    "scaling", CONTROLS, trainable_qkv_panels, trainable_qkv_code
+    "scaling", CONTROLS, trainable_qkv_panels, source_of(trainable_qkv_state)
 )

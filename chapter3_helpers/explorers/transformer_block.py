@@ -19,6 +19,7 @@ from chapter3_helpers.explorers.core.controls import (
 from chapter3_helpers.explorers.core.inputs import read_tokens
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.training.docstring_model import CONTEXT_LENGTH, trained_model
@@ -68,25 +69,25 @@ def transformer_block_state(settings: Settings) -> dict[str, Any]:
         ValueError: there is no word in the text, or there are too many.
     """
     tokens = read_tokens(settings["text"])
-    model, text = trained_model().model, docstring_text()
-    ids, generator = text.read(settings["text"]), torch.Generator().manual_seed(settings["seed"])
-
-    def chances(ids: torch.Tensor) -> torch.Tensor:
-        logits = model(ids[-CONTEXT_LENGTH:])[-1, 1:]  # without <rare>
-        return torch.softmax(logits / settings["temperature"], dim=0)
-
+    model, corpus = trained_model().model, docstring_text()
+    ids, generator = corpus.read(settings["text"]), torch.Generator().manual_seed(settings["seed"])
     with torch.inference_mode():
-        for _ in range(settings["written"]):
-            drawn = 1 + torch.multinomial(chances(ids), 1, generator=generator)
-            ids = torch.cat([ids, drawn])
-        appended = tuple(text.vocabulary[i] for i in ids[len(tokens) :].tolist())
-        return {
-            "ids": ids[-CONTEXT_LENGTH:],
-            "tokens": (*tokens, *appended)[-CONTEXT_LENGTH:],
-            "appended": appended,
-            "weights": model.attention_weights(ids[-CONTEXT_LENGTH:]),
-            "chances": chances(ids),
-        }
+        for step in range(settings["written"] + 1):
+            read = ids[-CONTEXT_LENGTH:]
+            logits = model(read)[-1, 1:]  # without <rare>
+            chances = torch.softmax(logits / settings["temperature"], dim=0)
+            if step < settings["written"]:
+                drawn = 1 + torch.multinomial(chances, 1, generator=generator)
+                ids = torch.cat([ids, drawn])
+        weights = model.attention_weights(read)
+    appended = tuple(corpus.vocabulary[i] for i in ids[len(tokens) :].tolist())
+    return {
+        "ids": read,
+        "tokens": (*tokens, *appended)[-CONTEXT_LENGTH:],
+        "appended": appended,
+        "weights": weights,
+        "chances": chances,
+    }
 
 
 def transformer_block_panels(settings: Settings) -> list[Panel]:
@@ -128,25 +129,6 @@ def _note(beginning: str, state: dict[str, Any], likeliest: str) -> str:
     return f"“{written}” … next, most likely: “{likeliest}”, {state['chances'].max():.0%}."
 
 
-def transformer_block_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same weights and chances."""
-    return [
-        "import torch",
-        "from chapter3_helpers.training.docstring_model import trained_model",
-        "from chapter3_helpers.training.next_word import docstring_text",
-        "",
-        "model, text = trained_model().model, docstring_text()",
-        f"ids = text.read({settings['text']!r})",
-        f"generator = torch.Generator().manual_seed({settings['seed']})",
-        f"for step in range({settings['written']} + 1):",
-        "    logits = model(ids[-32:])[-1, 1:]  # without <rare>",
-        f"    chances = torch.softmax(logits / {settings['temperature']}, dim=0)",
-        f"    if step < {settings['written']}:",
-        "        ids = torch.cat([ids, 1 + torch.multinomial(chances, 1, generator=generator)])",
-        "ids, weights = ids[-32:], model.attention_weights(ids[-32:])",
-    ]
-
-
 transformer_block_explorer = explorer_function(
-    "a trained model", CONTROLS, transformer_block_panels, transformer_block_code
+    "a trained model", CONTROLS, transformer_block_panels, source_of(transformer_block_state)
 )

@@ -10,8 +10,9 @@ file                what it holds
 ``lines``           weights as lines from queries to keys
 ``number_path``     the arithmetic of one weight
 ``writing``         decimals, gaps and escaped texts
-``style``           colours and CSS
+``style``           colours, and the rules of ``explorers.css``
 ``pixels``          small heads as pictures
+``source``          what the Python button shows: the source behind the picture
 ``inputs``          the sentence, the seed and the picked row that many start from
 ``mechanisms``      the module of each mechanism that ``attention_explorer`` shows
 ``handmade_heads``  weights for it that can be judged by eye
