@@ -14,7 +14,7 @@ from chapter3_helpers.sentence import TOKENS
 from chapter3_helpers.softmax import softmax
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-DRAWS = 12  # of queries and keys, for a steady mean of the gradient
+DRAWS = 12  # of queries and keys, for a steady mean of the slope
 
 CONTROLS = (
     Steps(
@@ -30,10 +30,11 @@ CONTROLS = (
 
 
 def trainable_qkv_state(settings: Settings) -> dict[str, torch.Tensor]:
-    """Return the weights (6, 6) without and with scaling, and the gradients that reach the scores.
+    """Return the weights (6, 6) without and with the division, and the slope of softmax for both.
 
-    The gradient is that of the sum of squared weights; its size is the mean of its absolute
-    values over several draws of queries and keys, of which the first is shown.
+    The slope says how strongly the weights of a row react to its scores: the root of the sum of
+    the squares of all 36 slopes, as a mean over the rows of several draws of queries and keys, of
+    which the first is shown.
     """
     shape = 6, settings["d_k"]  # of queries, and of keys
     with seeded(settings["seed"]):
@@ -41,9 +42,8 @@ def trainable_qkv_state(settings: Settings) -> dict[str, torch.Tensor]:
     found = {}
     for name, divisor in (("unscaled", 1.0), ("scaled", settings["d_k"] ** 0.5)):
         weights = softmax(torch.stack(draws) / divisor, dim=-1)  # (DRAWS, 6, 6)
-        squares = weights.square()
-        gradient = 2 * (squares - weights * squares.sum(dim=-1, keepdim=True))  # through softmax
-        found[name], found[f"{name}_gradient"] = weights[0], gradient.abs().mean()
+        slopes = torch.diag_embed(weights) - weights[..., None] * weights[..., None, :]
+        found[name], found[f"{name}_slope"] = weights[0], slopes.norm(dim=(-2, -1)).mean()
     return found
 
 
@@ -53,21 +53,21 @@ def _states(seed: int) -> list[dict[str, torch.Tensor]]:
 
 
 def trainable_qkv_panels(settings: Settings) -> list[Panel]:
-    """Return both weight matrices, and the gradients at every d_k for this seed."""
+    """Return both weight matrices, and the slopes at every d_k for this seed."""
     states = _states(settings["seed"])
     state = states[WIDTHS.index(settings["d_k"])]
     curves = {
-        "without scaling": [s["unscaled_gradient"].item() for s in states],
-        "divided by sqrt(d_k)": [s["scaled_gradient"].item() for s in states],
+        "without the division": [s["unscaled_slope"].item() for s in states],
+        "divided by sqrt(d_k)": [s["scaled_slope"].item() for s in states],
     }
     return [
         Note(_note(settings["d_k"], state)),
-        Matrix("weights without scaling", state["unscaled"], TOKENS),
+        Matrix("weights without the division", state["unscaled"], TOKENS),
         Matrix("weights, scores divided by sqrt(d_k)", state["scaled"], TOKENS, beside=True),
         Curves(
-            f"gradient that reaches the scores, mean of {DRAWS} draws",
+            f"slope of softmax, mean of {DRAWS} draws",
             "d_k",
-            "mean size of the gradient",
+            "how strongly the weights react",
             WIDTHS,
             curves,
             mark=settings["d_k"],
@@ -81,17 +81,13 @@ def _mean_largest(weights: torch.Tensor) -> str:
 
 
 def _note(d_k: int, state: dict[str, torch.Tensor]) -> str:
-    unscaled, scaled = state["unscaled_gradient"].item(), state["scaled_gradient"].item()
     if d_k == 1:
         return "At d_k = 1 both are the same: the divisor is 1."
-    if unscaled < scaled:
-        reaches = f"{scaled / max(unscaled, 1e-30):,.1f} times as much gradient reaches the scores."
-    else:
-        reaches = "no more gradient reaches the scores, as d_k is still small."
+    slopes = state["unscaled_slope"].item(), state["scaled_slope"].item()
     return (
-        f"With the division {reaches} The largest weight of a row is "
-        f"{_mean_largest(state['scaled'])} on average; without it, "
-        f"{_mean_largest(state['unscaled'])}."
+        f"The slope of softmax is {slopes[0]:.2f} without the division and {slopes[1]:.2f} with "
+        f"it. The largest weight of a row is {_mean_largest(state['unscaled'])} on average without "
+        f"the division and {_mean_largest(state['scaled'])} with it."
     )
 
 
