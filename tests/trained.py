@@ -26,9 +26,7 @@ def share(folder: Path) -> None:
 def _once(run: Callable[..., store.Trained], folder: Path) -> Callable[..., store.Trained]:
     def run_or_load(model: nn.Module, train: Callable, every: int | None) -> store.Trained:
         used = [train, *map(type, model.modules())]
-        if every or not all(
-            part.__module__.startswith(("chapter3_helpers.", "torch.")) for part in used
-        ):
+        if every or not all(part.__module__.startswith(PACKAGES) for part in used):
             return run(model, train, every)
         names = " ".join(f"{part.__module__}.{part.__qualname__}" for part in used)
         start = b"".join(part.numpy().tobytes() for part in model.state_dict().values())

@@ -159,7 +159,7 @@ def train(
         device = device_of(reader)
         return functional.cross_entropy(reader(x.to(device)), people.to(device))
 
-    title = f"positions: {reader.scheme}"
+    title = f"positions: {getattr(reader, 'scheme', type(reader).__name__)}"
     return minimise(reader, draw_loss, batches, LEARNING_RATE, title, **options)
 
 

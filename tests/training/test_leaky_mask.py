@@ -124,21 +124,6 @@ def test_a_report_counts_what_it_says():
     assert report(Fixed(-knows))[2:] == (0, 0)
 
 
-def test_the_same_seed_trains_the_same_model_and_any_seed_trains():
-    runs = []
-    for seed in (0, 0, -(10**30)):
-        torch.manual_seed(0)
-        runs.append(train(LeakyLanguageModel(), batches=3, seed=seed, progress=False))
-    assert runs[0] == runs[1] != runs[2]
-
-
-def test_the_training_can_be_watched(capsys):
-    seen = []
-    train(LeakyLanguageModel(), batches=2, watch=seen.append)
-    assert seen == [0, 1, 2]
-    assert capsys.readouterr().out.split("\r")[-1].startswith("next word: 100%")
-
-
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -146,9 +131,6 @@ def test_the_training_can_be_watched(capsys):
         (lambda: LeakyLanguageModel(d=0), ValueError, "d must be at least 1, got 0"),
         (lambda: LeakyLanguageModel()(draw(1, T + 1)), ValueError, "at most context_length=8"),
         (lambda: write(LeakyLanguageModel(), "wolf"), ValueError, "one of 'the', .* got 'wolf'"),
-        (lambda: train(LeakyLanguageModel(), 0), ValueError, "batches must be at least 1, got 0"),
-        (lambda: train(LeakyLanguageModel(), progress=1), TypeError, "progress must be True or"),
-        (lambda: train(LeakyLanguageModel(), seed="1"), TypeError, "seed must be an integer"),
     ],
 )
 def test_bad_arguments(call, error, message):

@@ -1,4 +1,4 @@
-"""What both trainings share: steps of Adam, a rate that rises and falls, one thread, a bar."""
+"""What all trainings share: steps of Adam, a rate that rises and falls, one thread, a bar."""
 
 import io
 import sys
@@ -80,12 +80,6 @@ def test_the_bar_ends_in_the_same_line_every_time(monkeypatch):
     assert last == "falling: 100%|" + 30 * "█" + "| 12/12 batches, finished."
 
 
-def test_no_bar_where_none_is_wanted(capsys):
-    weights_after(2)
-    captured = capsys.readouterr()
-    assert captured.out == captured.err == ""
-
-
 def test_the_device_is_that_of_the_parameters():
     assert device_of(nn.Linear(2, 3, device="meta")).type == "meta"
     assert device_of(nn.ReLU()).type == "cpu"
@@ -103,11 +97,6 @@ def test_a_watcher_sees_the_model_before_the_first_batch_and_after_every_one():
     numbers, values = zip(*seen, strict=True)
     assert numbers == (0, 1, 2, 3)
     assert values == pytest.approx((0, -1, -1 - 2 / 3, -2))
-
-
-def test_training_needs_a_batch():
-    with pytest.raises(ValueError, match="batches must be at least 1, got 0"):
-        minimise(nn.Linear(1, 1), None, 0, 0.1, "")
 
 
 def test_any_integer_is_a_seed():

@@ -151,32 +151,6 @@ def test_a_report_counts_what_it_says():
     assert answer(Copies(2, 1), "Ann thanked Bob") == ("Bob", "thanked")
 
 
-def test_the_same_seed_trains_the_same_reader_and_any_seed_trains():
-    runs = [train(make(2), batches=3, seed=seed, progress=False) for seed in (0, 0, -(10**30))]
-    assert runs[0] == runs[1] != runs[2]
-
-
-def test_the_training_can_be_watched(capsys):
-    seen = []
-    train(make(2), batches=2, watch=seen.append)
-    assert seen == [0, 1, 2]
-    assert capsys.readouterr().out.split("\r")[-1].startswith("who and whom: 100%")
-
-
-def test_the_sentences_go_where_the_reader_is():
-    class Elsewhere(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.weight = nn.Parameter(torch.empty(1, device="meta"))
-
-        def forward(self, x):
-            raise LookupError(f"x on {x.device}")
-
-    for call in (lambda r: train(r, progress=False), report, lambda r: answer(r, "a b c")):
-        with pytest.raises(LookupError, match="x on meta"):
-            call(Elsewhere())
-
-
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
@@ -184,8 +158,6 @@ def test_the_sentences_go_where_the_reader_is():
         (lambda: encode("Ann slept"), ValueError, "3 words, such as .*, got 'Ann slept'"),
         (lambda: answer(make(1), ""), ValueError, "sentence must be 3 words"),
         (lambda: WhoWhomReader(make(1).attention, 0), ValueError, "width must be at least 1"),
-        (lambda: train(make(1), 0), ValueError, "batches must be at least 1, got 0"),
-        (lambda: train(make(1), progress=1), TypeError, "progress must be True or False"),
     ],
 )
 def test_bad_arguments(call, error, message):
