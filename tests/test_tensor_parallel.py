@@ -80,13 +80,11 @@ def facts() -> dict:
     found["sizes"] = {name: getattr(module, name) for name in sizes}
     found["errors"] = [
         error_of(parallelize, module, mesh),
-        error_of(parallelize, nn.Linear(2, 2), mesh),
         error_of(
             parallelize,
             make("multi-head"),
             distributed.device_mesh.init_device_mesh("cpu", (2, 1)),
         ),
-        error_of(parallelize, MultiHeadAttention(3, 9, 4, 0.0, num_heads=3), mesh),
     ]
     found["listening"] = sorted(listening_addresses(psutil.Process()))
     found["environment"] = (rank, distributed.get_world_size(), distributed.get_backend())
@@ -266,13 +264,10 @@ def test_sizes_of_a_parallel_module(found):
     assert [part["sizes"] for part in found] == [expected, expected]
 
 
-def test_what_cannot_be_shared_is_refused(found):
+def test_what_only_a_process_can_refuse(found):
     assert found[0]["errors"] == [
         "ValueError: module must hold all its heads, got one that is parallel already",
-        "TypeError: module must be a MultiHeadAttention or GroupedQueryAttention, got Linear",
         "ValueError: mesh must have one dimension, got 2",
-        "ValueError: num_heads must be divisible by num_processes, "
-        "got num_heads=3 and num_processes=2",
     ]
 
 
@@ -442,8 +437,6 @@ def test_heads_by_process_covers_every_head_once():
         parts = heads_by_process(num_heads, n)
         assert len({len(part) for part in parts}) == 1
         assert [head for part in parts for head in part] == list(range(num_heads))
-    with pytest.raises(ValueError, match="num_heads must be divisible by num_processes"):
-        heads_by_process(4, 8)
 
 
 @pytest.mark.parametrize(("n", "numbers"), [(2, 10), (3, 7), (5, 35), (8, 4096), (1, 6)])

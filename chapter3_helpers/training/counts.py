@@ -9,17 +9,20 @@ import torch
 
 from chapter3_helpers.training.next_word import Text
 
-IMAGINARY = (3, 10, 30, 100, 300)  # how many imaginary words are mixed into a row of counts
+ADDED = (3, 10, 30, 100, 300)  # how many words more a row of counts may get
 
 
 def counting_losses(text: Text) -> dict[str, float]:
     """Return how surprised four predictors that need no network are by the held-out text.
 
-    ``no idea`` finds every word equally likely, ``word counts`` as likely as it is frequent,
-    ``pair counts`` as likely as it followed the last word in the training text, ``triple counts``
-    the last two. What was never seen would have probability 0, so k words drawn from the shorter
-    counts are imagined; the k that does best on the *held-out* text is taken, in favour of the
-    counting.
+    ``no idea`` finds every word equally likely, and ``word counts`` as likely as it is frequent.
+    ``pair counts`` finds a word as likely as it followed the last word in the training text, and
+    ``triple counts`` as likely as it followed the last two.
+
+    A pair that was never seen would have probability 0, and a single one in the held-out text would
+    make the loss infinite. So every row of counts gets k words more, spread as the shorter counts
+    say: those of single words for pairs, those of pairs for triples. Several k are tried, and the
+    one that does best on the *held-out* text counts. That favours the counting a little.
 
     Args:
         text: what is counted, and what is held out.
@@ -67,5 +70,5 @@ def _frequency(old: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
 def _best(counts: tuple[torch.Tensor, torch.Tensor], shorter: torch.Tensor) -> torch.Tensor:
     """Mix counts with the probabilities that shorter stretches give, as well as it can be done."""
     stretch, start = counts
-    mixed = [(stretch + k * shorter) / (start + k) for k in IMAGINARY]
+    mixed = [(stretch + k * shorter) / (start + k) for k in ADDED]
     return max(mixed, key=lambda chances: chances.log().mean().item())

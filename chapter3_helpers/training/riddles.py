@@ -106,9 +106,10 @@ class Report(NamedTuple):
 
 @torch.no_grad()
 def report(model: nn.Module, passes: int = 100) -> Report:
-    """Try a model with both clues and with one left out, in training mode or not as it is.
+    """Try a model with both clues and with one left out.
 
-    In training mode every pass tosses other coins, so the mean is over several ``passes``.
+    It stays in the mode that it is in. A model in training mode tosses new coins in every pass, so
+    the mean is taken over several ``passes``.
     """
     asked = (
         [f"it {sound} and eats {food}" for sound, food in CLUES.values()],

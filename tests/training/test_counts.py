@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from chapter3_helpers.training.counts import IMAGINARY, counting_losses
+from chapter3_helpers.training.counts import ADDED, counting_losses
 from chapter3_helpers.training.next_word import Text
 
 VOCAB = 5
@@ -34,7 +34,7 @@ def test_pairs_and_triples_by_tables():
     for name, n in (("pair counts", 2), ("triple counts", 3)):
         mixtures = [
             [mix(new[i : i + n], k, shorter[i + n - 1]) for i in range(len(new) - n + 1)]
-            for k in IMAGINARY
+            for k in ADDED
         ]
         best = max(mixtures, key=lambda chances: sum(map(math.log, chances)))
         assert losses[name] == pytest.approx(-sum(map(math.log, best)) / len(best), abs=1e-4)
