@@ -46,6 +46,8 @@ def test_heatmap_puts_queries_on_rows_and_keys_on_columns():
     assert ax.get_ylabel() == QUERY_LABEL == "query (attending)"
     assert [label.get_text() for label in ax.get_xticklabels()] == KEYS
     assert [label.get_text() for label in ax.get_yticklabels()] == QUERIES
+    slanting = ax.get_xticklabels()[0]
+    assert (slanting.get_ha(), slanting.get_rotation_mode()) == ("right", "anchor")
     assert ax.yaxis_inverted(), "the first query stands on top"
     numbers = [text.get_text() for text in ax.texts]
     assert numbers == ["0.75", "0.25", "0.00", "0.12", "0.50", "0.38"]

@@ -21,6 +21,7 @@ def test_the_last_state_goes_to_every_step_of_the_decoder(length, decoded):
     chained = {(arrow.source, arrow.target) for arrow in diagram.arrows if arrow.source in steps}
     letters = {(f"decoder {i + 1}", f"write {i + 1}") for i in range(length)}
     assert chained == ({*pairwise(steps), *letters} if decoded else set())
+    assert diagram["last"].at == ((length - 1) // 2, 2), "in the middle, between the two"
     ends = [arrow.sources for arrow in diagram.arrows if arrow.target == "last"]
     assert ends == [("state 1", f"state {length}") if length > 1 else ("state 1",)]
 

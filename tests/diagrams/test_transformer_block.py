@@ -68,4 +68,6 @@ def test_the_lane_of_one_word_adds_up():
         assert set(diagram[f"block {number}"].blocks) >= {f"{part} {number}" for part in PARTS}
     assert diagram["probabilities"].values.tolist() == [[0.6], [0.1]]
     assert [a.source for a in diagram.arrows if a.target == "norm"] == ["x after block 2"]
-    assert "id 17" in str(diagram)
+    assert "word (1,) -> id 17 -> embedding -> x (11,)" in str(diagram)
+    end = "norm -> output -> logits (2, 1) -> softmax -> probabilities (2, 1)"
+    assert f"x after block 2 -> {end}" in str(diagram)
