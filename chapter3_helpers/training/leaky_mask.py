@@ -106,7 +106,7 @@ def train(model: nn.Module, batches: int = 500, **options: Any) -> list[float]:
 class Report(NamedTuple):
     """What the loss promises, and what it comes to where there is no future to look at."""
 
-    loss_in_training: float
+    loss_with_its_own_mask: float
     loss_on_the_past: float  # of each word when nothing but the words before it is there
     guesses_possible: float  # how often the likeliest word is one of the two followers
     written_words_possible: float  # the same of words that the model drew and then read itself
