@@ -105,7 +105,7 @@ def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ..
         raise ValueError(f"text must hold at least one word, got {text!r}")
     vectors = {token: _token_vector(token, d_in, seed) for token in set(tokens)}
     x = torch.stack([vectors[token] for token in tokens])  # (T, d_in)
-    return tokens, x.to(torch.get_default_device())
+    return tokens, x.to(torch.empty(0).device)  # the default one, in every release of torch
 
 
 def split_tokens(text: str) -> tuple[str, ...]:

@@ -12,11 +12,22 @@ from typing import Any
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.benchmark import timer as clock  # waits for a GPU before it is read
 from tqdm.auto import tqdm
 
 from chapter3_helpers._checks.numbers import check_size, check_sizes
 from chapter3_helpers.performance import accelerate, cpu_capabilities
+
+
+def clock() -> float:
+    """Read the clock, in seconds, once a GPU has finished what it was given.
+
+    ``torch.utils.benchmark`` has such a clock, but importing it warns wherever CUDA's compiler is
+    installed without a GPU.
+    """
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
 
 SHORTEST = 0.01  # seconds that one entry of a round lasts at least, so that a clock can read it
 
