@@ -1,4 +1,4 @@
-"""Everyday words with features that have names: here it can be said why two words match.
+"""Everyday words whose features have names, so that one can say why two words match.
 
 A word has a 1 for each of its features, so the dot product of two words counts what they share:
 *cat* and *dog* share *animal* and *home*. A real model learns such numbers, and its features rarely

@@ -1,4 +1,4 @@
-"""What one machine does: how long a call takes, how much memory it holds, and its two limits."""
+"""Measures a machine: how long a call takes, how much memory it holds, and its two limits."""
 
 import itertools
 import os

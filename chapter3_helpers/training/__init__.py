@@ -1,4 +1,4 @@
-"""What is learned in the notebooks, and how.
+"""The tasks that models learn in the notebooks, and their training.
 
 ``translators``        words to be translated backwards, for ``00_why_attention``
 ``pronoun_sentences``  an adjective in search of its noun, for ``03_trainable_qkv`` and later
@@ -11,6 +11,6 @@
 ``counts``             how well counting predicts it, to compare with
 ``docstring_model``    a model that predicts it, trained once
 ``loop``               the training loop, with its progress bar
-``trained``            what was trained once, kept for notebooks and explorers
+``trained``            trains a model once and keeps it, for notebooks and explorers
 ``report``             what was learned, as a table
 """

@@ -1,4 +1,4 @@
-"""A model of docstrings that is trained once, for whoever wants to see one at work.
+"""A model of docstrings that is trained once, to be seen at work.
 
 Used by the explorer of ``09_transformer_block``.
 """

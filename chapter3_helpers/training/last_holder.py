@@ -1,9 +1,9 @@
 """Who has the key now? A question that needs the order of what came before.
 
 A story has lines such as *Ann takes the key*, one token each, and ends in a question, *key?* The
-answer is whoever took it last (or first, if that is asked for). Attention finds the lines with the
-key by what they say; which of them is the last it can only know by where they stand. Stories are
-short in training; what a way to place tokens is worth beyond that, longer ones tell.
+answer is the person who took it last (or first, if that is asked for). Attention finds the lines
+with the key by their content, but only their positions say which line is the last. Stories are
+short in training. Longer ones then show how well a way to place tokens carries on.
 
 Taught in ``08_positions``.
 """
@@ -36,7 +36,7 @@ LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the 
 
 
 class StoryReader(nn.Module):
-    """One attention head that reads a story and says who has what is asked for.
+    """One attention head that reads a story and says who has the thing that is asked for.
 
     Args:
         scheme: how it is told where a line stands, one of ``SCHEMES``.
@@ -105,7 +105,7 @@ def sinusoids(T: int, d: int) -> torch.Tensor:
 
 
 def encode(lines: Sequence[tuple[str, str]], asked: str) -> tuple[tuple[str, ...], torch.Tensor]:
-    """Turn who took what, and what is asked for, into the tokens of a story.
+    """Turn pairs of a person and a thing, and the thing asked for, into the tokens of a story.
 
     Returns:
         A label for every token, and a float32 tensor of shape (lines + 1, 13).
@@ -173,7 +173,7 @@ def share_right(reader: nn.Module, lines: int, stories: int = 500, first: bool =
 
 @torch.no_grad()
 def answer(reader: nn.Module, story: torch.Tensor) -> str:
-    """Return who, by a reader's largest logit, has what a story (T, 13) asks for."""
+    """Return the person with a reader's largest logit for a story (T, 13)."""
     return PEOPLE[reader(story.to(device_of(reader))).argmax()]
 
 

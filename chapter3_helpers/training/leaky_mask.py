@@ -1,7 +1,7 @@
 """What becomes of next-word learning when the mask leaks? The loss falls, and nothing is learned.
 
-In the little language here every word has two followers, one as likely as the other. Whoever knows
-only the past can't get below a loss of ln 2 = 0.693; a lower loss was read off the future.
+In the little language here every word has two followers, one as likely as the other. A model that
+sees only the past cannot get below a loss of ln 2 = 0.693. A lower loss comes from the future.
 
 Taught in ``04_masking``.
 """
@@ -104,12 +104,12 @@ def train(model: nn.Module, batches: int = 500, **options: Any) -> list[float]:
 
 
 class Report(NamedTuple):
-    """What the loss promises, and what it comes to where there is no future to look at."""
+    """The loss that training sees, and three measures in which no future can be seen."""
 
     loss_with_its_own_mask: float
-    loss_on_the_past: float  # of each word when nothing but the words before it is there
+    loss_on_the_past: float  # of the same words, each predicted with nothing behind it
     guesses_possible: float  # how often the likeliest word is one of the two followers
-    written_words_possible: float  # the same of words that the model drew and then read itself
+    written_words_possible: float  # the same share, of words that the model drew itself
 
 
 @torch.no_grad()

@@ -60,7 +60,7 @@ def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
 
 
 def _check_piece(ids: torch.Tensor) -> None:
-    """Refuse what does not hold at least one token, and the one after it."""
+    """Refuse anything but one piece or several, of at least two tokens each."""
     if not isinstance(ids, torch.Tensor):
         raise TypeError(f"ids must be a torch.Tensor, got {type(ids).__name__}")
     if ids.dim() not in (1, 2):
@@ -191,7 +191,7 @@ def docstring_words(modules: Sequence[str] = LIBRARY) -> tuple[str, ...]:
 
 
 class Text(NamedTuple):
-    """A text as numbers: the words that have one, what is trained on, and what is held out."""
+    """A text as numbers: the words that have one, the part for training, the part held out."""
 
     vocabulary: tuple[str, ...]
     training: torch.Tensor

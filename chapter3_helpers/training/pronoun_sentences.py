@@ -1,7 +1,7 @@
 """Sentences whose *it* asks for a German pronoun: the task that ``pronouns`` learns.
 
 *The dog left the milk in the glass because it was sour.* For *it*, German says *er*, *sie* or *es*:
-here *sie*, since what is sour is the milk, and milk is feminine. The adjective tells which kind of
+here *sie*, since the milk is sour, and milk is feminine. The adjective tells which kind of
 noun is meant, and the gender of that noun decides.
 
 Taught in ``03_trainable_qkv``, and carried on in later notebooks.

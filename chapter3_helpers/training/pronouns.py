@@ -1,9 +1,8 @@
 """Which pronoun? The sentences of ``pronoun_sentences``, learned by one attention head.
 
-The adjective finds its noun by the noun's kind and takes over the noun's gender, so what a noun is
-found by (its key) is not what it hands over (its value). The head has three numbers per token on
-its way out, which are the logits of *er*, *sie* and *es*. The training says which pronoun is right,
-never where to look.
+The adjective finds its noun by the noun's kind and takes over the noun's gender: the key of a noun
+says its kind, the value its gender. The head returns three numbers per token, the logits of *er*,
+*sie* and *es*. The training says which pronoun is right, never where to look.
 
 Taught in ``03_trainable_qkv``, and carried on in later notebooks.
 """
@@ -84,7 +83,7 @@ def train(
 
 
 class Report(NamedTuple):
-    """How often the pronoun is right, and what the adjective's row of weights does about it."""
+    """How often the pronoun is right, and where the adjective's row of weights looks."""
 
     pronoun_right: float
     noun_found: float  # how often the largest weight is on the right noun

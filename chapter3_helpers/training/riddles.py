@@ -1,9 +1,9 @@
 """Which animal? Two clues, one of them better: what a head learns with dropout and without.
 
 *It barks and eats bones.* The sound gives the animal away every time, the food four times out of
-five. From the full stop the animal is to be named. A head that keeps all its weights learns to
-look at the sound alone, and is at a loss when nobody hears it; one that loses weights at random
-while it learns looks at both.
+five. The animal is read from the row of the full stop. A head that keeps all its weights learns to
+look at the sound alone, and has to guess where the sound is missing. A head that loses weights at
+random while it learns looks at both clues.
 
 Taught in ``05_dropout``.
 """

@@ -1,4 +1,4 @@
-"""What takes a while to learn is learned once: notebooks and explorers share it."""
+"""Trains a model once and keeps it, so that a notebook and its explorer can share it."""
 
 import copy
 from collections.abc import Callable, Hashable
@@ -29,7 +29,7 @@ def trained(
     every: int | None = None,
     seed: int = 0,
 ) -> Trained:
-    """Make a model, train it, and keep it: a second call with the same arguments returns the same.
+    """Make a model, train it, and keep it: the same call again returns the same model.
 
     ``make`` and ``train`` are compared as objects, not by their names. So a class that was written
     anew under an old name is trained anew.

@@ -1,7 +1,7 @@
-"""A language that differs from its source in nothing but the order, and who learns it.
+"""A toy language in which only the order of letters changes, and how models learn it.
 
 A word is translated by writing it backwards, in capitals: ``cat`` becomes ``TAC``. Both models of
-``recurrent`` learn that in seconds, for short words at least.
+``recurrent`` learn to do that with short words in some seconds.
 
 Taught in ``00_why_attention``.
 """

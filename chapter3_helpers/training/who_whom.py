@@ -1,9 +1,9 @@
 """Who did it, and to whom? Two look-ups at once, for one head or for two.
 
-*Ann thanked Bob.* From the full stop, both questions are to be answered. One head has one row of
-weights there and mixes the two names; two heads of half the width have a row for each. Every batch
-has new random words, so none can be learned by heart: they have to be found and copied. The names
-that the reader is tried on are as new to it.
+*Ann thanked Bob.* Both questions are answered from the row of the full stop. One head has one row
+of weights there and mixes the two names; two heads of half the width have a row for each. Every
+batch has new random words, so the reader cannot learn them by heart: it has to find and copy them.
+The names that it is tested with are new to it, too.
 
 Taught in ``06_multihead_wrapper``, and carried on in ``07_fused_multihead``.
 """
@@ -128,7 +128,7 @@ class Report(NamedTuple):
 
 @torch.no_grad()
 def report(reader: nn.Module) -> Report:
-    """Try a reader on all ordered pairs of ``NAMES``; its training had none of them."""
+    """Test a reader on all ordered pairs of ``NAMES``, none of which its training had."""
     names, (thanked,) = word_vectors(NAMES), word_vectors(["thanked"])
     pairs = torch.tensor(list(itertools.permutations(range(len(NAMES)), 2)))  # (650, 2)
     x = _sentences(names[pairs[:, 0]], thanked, names[pairs[:, 1]])
