@@ -84,7 +84,7 @@ from chapter3_helpers.diagrams.map import attention_map
 from chapter3_helpers.diagrams.multihead_wrapper import heads_diagram, questions_diagram
 from chapter3_helpers.diagrams.performance import tiles_diagram, traffic_diagram
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, turned_diagram
-from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram
+from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram, look_back_diagram
 from chapter3_helpers.diagrams.tensor_parallel import cut_diagram, processes_diagram, ring_diagram
 from chapter3_helpers.diagrams.trainable_qkv import roles_diagram
 from chapter3_helpers.diagrams.transformer_block import lane_diagram, language_model_diagram
@@ -105,6 +105,7 @@ __all__ = [
     "lane_diagram",
     "language_model_diagram",
     "last_row_diagram",
+    "look_back_diagram",
     "one_query_diagram",
     "out_proj_diagram",
     "processes_diagram",

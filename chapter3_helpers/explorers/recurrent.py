@@ -11,7 +11,7 @@ import torch
 from chapter3_helpers.explorers.core.controls import Settings, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import up_to
 from chapter3_helpers.explorers.core.lines import Lines
-from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.recurrent import ALPHABET, BahdanauDecoder, EncoderDecoder, tokenize
@@ -50,13 +50,11 @@ CONTROLS = (
 
 
 def recurrent_state(settings: Settings) -> dict[str, Any]:
-    """Let both translators write, and measure what is left of every letter in the one state.
+    """Let both translators write.
 
     Returns:
-        ``letters``; ``plain`` and ``better``: what either writes; ``weights`` (T, T) of the one
-        that looks back, a row per letter written; ``share`` (T,): change a letter, and this is how
-        far the last state moves, as a share of how far the letter's own state moves (of the half
-        that reads forwards).
+        ``letters``; ``plain`` and ``better``: what the single state and the look back write;
+        ``weights`` (T, T) of the look back, a row per letter written.
 
     Raises:
         ValueError: the word is empty or too long, or holds anything but a to z.
@@ -64,23 +62,16 @@ def recurrent_state(settings: Settings) -> dict[str, Any]:
     letters = read_letters(settings["word"])[: settings["read"]]
     one_state = trained_translator(EncoderDecoder).model
     looking_back = trained_translator(BahdanauDecoder).model
-    word = tokenize(letters)
-    changed = (word + torch.eye(len(letters), dtype=torch.long)) % len(ALPHABET)  # (T, T)
-    with torch.inference_mode():
-        states, _ = one_state.encode(torch.cat([word, changed]))  # (1 + T, T, d)
-        weights = looking_back.attention_weights(word)[0]  # (T, T)
-    moved = (states[1:] - states[0])[..., : one_state.d // 2].norm(dim=-1)  # (T, T)
     return {
         "letters": letters,
         "plain": translate(one_state, letters),
         "better": translate(looking_back, letters),
-        "weights": weights,
-        "share": moved[:, -1] / moved.diagonal(),
+        "weights": looking_back.attention_weights(tokenize(letters))[0],
     }
 
 
 def recurrent_panels(settings: Settings) -> list[Panel]:
-    """Return what both write, where the one looks, and what is left in the state of the other."""
+    """Return what both write, and where the one with attention looks."""
     state = recurrent_state(settings)
     letters, right = state["letters"], state["letters"][::-1].upper()
     written = {"right": right, ONE_STATE: state["plain"], LOOKING_BACK: state["better"]}
@@ -100,11 +91,6 @@ def recurrent_panels(settings: Settings) -> list[Panel]:
         ),
         Lines(
             LOOKING_BACK, state["weights"], out, named, sides="from letter written to letter read"
-        ),
-        Bars(
-            f"{ONE_STATE}, reading forwards: what is left of each letter",
-            named,
-            state["share"],
         ),
     ]
 

@@ -27,11 +27,9 @@ def several_heads(heads, tokens, d, head=None):
     return diagrams.attention_diagram(**arrays, output=output, query=0, head=head)
 
 
-def encoder_decoder(length, through_last, decoded):
-    states = numbers(length, 11)
-    what = {"last": states[0]} if through_last else {"weights": abs(numbers(length, length)) % 1}
-    what |= {"decoded": states} if decoded else {}
-    return diagrams.encoder_decoder_diagram(states, "bird"[:length], "DRIB"[:length], **what)
+def encoder_decoder(length):
+    states, words = numbers(length, 11), ("bird"[:length], "DRIB"[:length])
+    return diagrams.encoder_decoder_diagram(states, *words, last=states[0], decoded=states)
 
 
 def heads(count, tokens):
@@ -50,6 +48,12 @@ def language_model(tokens, d, residuals):
     x, attended, worked = numbers(3, tokens, d)
     weights = np.tril(np.full((tokens, tokens), 0.2))
     return diagrams.language_model_diagram(WORD * tokens, x, weights, attended, worked, residuals)
+
+
+def look_back(tokens, d):
+    states, scores = numbers(tokens, d), numbers(tokens)
+    arrays = (states[0], scores, abs(scores), states[0])
+    return diagrams.look_back_diagram(states, *arrays, "unpredict"[:tokens])
 
 
 def one_query(tokens, d, mixed):
@@ -107,12 +111,13 @@ SIZES = {
         *((n, *size) for n, size in product((1, 2, 4), ((1, 1), (6, 2), (9, 5)))),
         *((9, 5, 2, head) for head in (0, 5, 8)),
     ],
-    encoder_decoder: [*product((1, 2, 3, 4), BOTH, BOTH)],
+    encoder_decoder: [(1,), (2,), (3,), (4,)],
     heads: [(1, 1), (1, 4), (2, 2), (2, 4), (2, 5), (3, 3)],
     lane: [(1, 1), (8, 2), (64, 2), (5, 4)],
     language_model: [
         (*size, more) for size, more in product(((1, 2), (2, 8), (6, 8), (4, 11)), BOTH)
     ],
+    look_back: [(1, 2), (3, 64), (9, 11)],
     one_query: [(*size, more) for size, more in product(((1, 1), (3, 2), (6, 3), (9, 3)), BOTH)],
     matrix_product: [(1, 1, 1), (2, 6, 3), (6, 2, 3), (8, 8, 4), (12, 12, 3, "ab")],
     processes: [*product((1, 2, 3), (1, 6))],
