@@ -113,10 +113,6 @@ class PageExplorer:
         """Wait until the controls stand at these settings, and what is shown goes with them."""
         self.settle(f"it should be at {settings}", lambda found: found == settings)
 
-    def settle_away_from(self, settings: dict[str, Any], name: str, what: str) -> None:
-        """Wait until one control stands elsewhere, and what is shown goes with it."""
-        self.settle(what, lambda found: found[name] != settings[name])
-
     def settle_code(self) -> None:
         """Wait until the lines of Python are those for what the controls say."""
         settings, _ = self.snapshot()
@@ -131,37 +127,12 @@ class PageExplorer:
         self.press("Reset")
         self.settle_at(self.model.settings)
 
-    def enable(self, control: Control) -> None:
-        """Make a control one that can be moved, and a text one that can be read."""
-        start = self.model.settings
-        now, _ = self.snapshot()
-        typed = any(
-            now[c.name] != start[c.name] for c in self.model.controls if isinstance(c, TextField)
-        )
-        alone = isinstance(control, Steps) and len(control.offered(now)) == 1
-        if control.enabled(now) and not typed and not alone:
-            return
-        self.reset()
-        if control.enabled(start):
-            return
-        for other in self.model.controls:
-            for value in _choices(other):
-                if control.enabled({**start, other.name: value}):
-                    return self.choose(other, value)
-        raise AssertionError(f"no one choice enables {control.name} of {self.model.name}")
-
-    def choose(self, control: Buttons | Pick | Switch, value: Any) -> None:
-        place = self.control(control)
-        if isinstance(control, Switch):
-            place.locator("input").set_checked(value)
-        elif isinstance(control, Buttons):
-            place.locator("input").nth(_choices(control).index(value)).click()
-        else:
-            place.locator("select").select_option(index=_choices(control).index(value))
-        self.model.set(**{control.name: value})  # it knows what else moves with it
-        settings = self.model.settings
-        self.model.reset()
-        self.settle_at(settings)
+    def drive(self, control: Control, move: Callable[[Control], None]) -> None:
+        """Move a control in one of the two ways below, and see that what is shown follows."""
+        before, _ = self.snapshot()
+        move(control)
+        what = f"{move.__name__} should move {control.name}"
+        self.settle(what, lambda found: found[control.name] != before[control.name])
 
     def move_by_keyboard(self, control: Control) -> None:
         place = self.control(control)
@@ -223,9 +194,6 @@ class PageExplorer:
         self.page.keyboard.press("Enter")
         self.page.wait_for_timeout(200)  # while it closes
 
-    def type_text(self, control: TextField, text: str) -> None:
-        self.control(control).locator("input").fill(text)
-
     def press(self, label: str) -> None:
         self.root.get_by_role("button", name=label).click()
 
@@ -244,15 +212,6 @@ def _value(control: Control, parts: dict[str, Any], settings: dict[str, Any]) ->
         shown = parts["button" if isinstance(control, Buttons) else "readout"]
         return _by_label(control.offered(settings), shown or "")
     return type(control.default)(parts["readout"].replace(",", ""))
-
-
-def _choices(control: Control) -> list[Any]:
-    """Return what a list, fixed buttons or a checkbox offer; nothing for other controls."""
-    if isinstance(control, Switch):
-        return [False, True]
-    listed = isinstance(control, Buttons | Pick) and not callable(control.options)
-    options = control.options if listed else ()
-    return [option[1] if isinstance(option, tuple) else option for option in options]
 
 
 def _by_label(options: Any, label: str) -> Any:

