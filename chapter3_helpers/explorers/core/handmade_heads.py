@@ -58,8 +58,7 @@ def make_by_hand(module: nn.Module, x: torch.Tensor) -> nn.Module:
     Returns:
         The module.
     """
-    weights = module.attention_weights(x)  # (T, T) or (H, T, T)
-    num_heads = len(weights) if weights.dim() == 3 else 1
+    num_heads = len(weights_by_head(module, x))
     parts = zip(*_matrices(x)[:num_heads], strict=True)
     made = MultiHeadAttention(D_IN, num_heads * D_HEAD, len(x), 0.0, num_heads)
     for layer, matrices in zip((made.W_query, made.W_key, made.W_value), parts, strict=True):
@@ -68,6 +67,21 @@ def make_by_hand(module: nn.Module, x: torch.Tensor) -> nn.Module:
     nn.init.zeros_(made.out_proj.bias)
     copy_weights(made, module)
     return module
+
+
+def weights_by_head(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
+    """Return the weights of every head, (H, T, T), of a module with one head or several.
+
+    Raises:
+        ValueError: its weights have another shape, as those of an edited class may.
+    """
+    weights, T = module.attention_weights(x), len(x)
+    if weights.dim() not in (2, 3) or weights.shape[-2:] != (T, T):
+        raise ValueError(
+            f"attention_weights must return (T, T) or (H, T, T) with T = {T}, "
+            f"got {tuple(weights.shape)}"
+        )
+    return weights.reshape(-1, T, T)
 
 
 def _between(kinds: int) -> float:

@@ -23,6 +23,7 @@ from chapter3_helpers.explorers.core.handmade_heads import (
     D_IN,
     make_by_hand,
     place_and_kind,
+    weights_by_head,
 )
 from chapter3_helpers.explorers.core.inputs import read_sentence, read_tokens, seeded
 from chapter3_helpers.explorers.core.number_path import NumberPath
@@ -207,8 +208,10 @@ def attention_state(settings: Settings, classes: Classes = CLASSES) -> State:
 def _state(settings: Settings, tokens: tuple[str, ...], x: torch.Tensor, classes: Classes) -> State:
     mechanism, p, T = settings["mechanism"], settings["dropout"], len(tokens)
     module = build_module(settings, x, classes)
-    undropped = simple_self_attention(x)[1] if module is None else module.attention_weights(x)
-    undropped = undropped.reshape(-1, T, T)  # (H, T, T)
+    if module is None:
+        undropped = simple_self_attention(x)[1].unsqueeze(0)
+    else:
+        undropped = weights_by_head(module, x)  # (H, T, T)
     projected = () if module is None else projections(module, x, len(undropped))
     queries, keys, values = projected or (x.unsqueeze(0),) * 3
     scores = queries @ keys.transpose(-2, -1)
