@@ -19,10 +19,6 @@ from tests.explorers import find
 DEFAULTS = {control.name: control.default for control in CONTROLS}
 
 
-def test_only_divisors_of_the_query_heads_are_offered():
-    assert KV_HEADS == (1, 2, 4, 8)
-
-
 @pytest.mark.parametrize("kv_heads", KV_HEADS)
 def test_the_weights_are_those_of_the_notebook(kv_heads):
     state = grouped_query_state({**DEFAULTS, "num_kv_heads": kv_heads})
@@ -74,8 +70,3 @@ def test_the_note_is_true(kv_heads):
     ratio = state["without_cache"] // state["with_cache"]
     assert 600 < ratio < 800
     assert f"{ratio} times" in note
-
-
-def test_too_many_words_are_a_sentence():
-    with pytest.raises(ValueError, match="This sentence has 25 tokens; up to 24"):
-        grouped_query_state({**DEFAULTS, "text": "word " * 25})

@@ -108,8 +108,3 @@ def test_every_word_but_the_last_which_is_watched_can_be_swapped():
     explorer = positions_explorer(text="one two three")
     for name in ("first", "second"):
         assert [value for _, value in explorer.widgets[name].options] == [0, 1]
-
-
-def test_too_many_words_are_a_sentence():
-    with pytest.raises(ValueError, match="This sentence has 25 tokens; up to 24"):
-        positions_state({**DEFAULTS, "text": "word " * 25})

@@ -6,7 +6,6 @@ import torch
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.pronouns import (
-    BATCHES,
     NUMBER,
     ROW,
     SENTENCE,
@@ -36,14 +35,6 @@ def test_it_is_the_reader_of_the_notebook_at_every_step():
     for batches, parameters in seen.items():
         for name, value in trained_reader().states[batches].state_dict().items():
             torch.testing.assert_close(value, parameters[name])
-
-
-def test_reading_leaves_the_generator_of_the_reader_alone():
-    torch.manual_seed(7)
-    expected = torch.rand(3)
-    torch.manual_seed(7)
-    trained_reader()
-    assert torch.rand(3).equal(expected)
 
 
 @pytest.mark.parametrize(
@@ -79,12 +70,6 @@ def test_a_sentence_that_it_cannot_read_is_told_what_it_can():
     assert "got &#x27;wolf&#x27;" in explorer.view.value
     explorer.widgets["text"].value = "the " * 30 + "milk was sour"
     assert "This sentence has 33 tokens" in explorer.view.value
-
-
-def test_the_steps_begin_and_end_with_the_training():
-    assert BATCHES[0] == 0
-    assert BATCHES[-1] == 500
-    assert list(BATCHES) == sorted(set(BATCHES))
 
 
 def test_the_path_of_one_number_ends_at_the_weight_that_is_shown():
