@@ -283,39 +283,3 @@ class MinimalLanguageModel(nn.Module):
     def _embed(self, ids: torch.Tensor) -> torch.Tensor:
         x = self.embedding(ids)  # (..., T, d)
         return x if self.positions is None else self.positions(x)
-
-
-@checked
-class ResidualLanguageModel(MinimalLanguageModel):
-    """The same model with a way round each of its two layers.
-
-    New compared with ``MinimalLanguageModel``: what goes into a layer is added to what comes out
-    of it, so that a token keeps what it knows of itself and each layer only has to find what to
-    add. The layers and their numbers are the same.
-
-    ::
-
-        x --+-- attention --(+)--+-- feed-forward --(+)-- output --> logits
-            +----------------+   +-------------------+
-
-    Args:
-        vocab_size, d, context_length, num_heads, hidden, positions: as in
-            ``MinimalLanguageModel``.
-
-    Raises:
-        TypeError, ValueError: as there.
-
-    >>> _ = torch.manual_seed(123)
-    >>> model = ResidualLanguageModel(vocab_size=11, d=6, context_length=5, num_heads=2)
-    >>> model(torch.tensor([7, 0, 10])).shape
-    torch.Size([3, 11])
-
-    Source: He, Zhang, Ren and Sun, 2015.
-    """
-
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Map token ids (..., T) to logits (..., T, vocab_size) for the token that comes next."""
-        x = self._embed(ids)  # (..., T, d)
-        mixed = x + self.attention(x)  # (..., T, d): and keeps what it was
-        worked = mixed + self.feed_forward(mixed)  # (..., T, d): and keeps what it has read
-        return self.output(worked)

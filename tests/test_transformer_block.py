@@ -14,7 +14,6 @@ from chapter3_helpers.transformer_block import (
     GPT,
     FeedForward,
     MinimalLanguageModel,
-    ResidualLanguageModel,
     TransformerBlock,
     collapse_two_layers,
 )
@@ -290,38 +289,6 @@ class TestModel:
         for method in (make(), make().attention_weights):
             with pytest.raises(error, match=message):
                 method(ids)
-
-
-class TestResiduals:
-    def make(self):
-        torch.manual_seed(123)
-        return ResidualLanguageModel(VOCAB, D, CONTEXT, HEADS).requires_grad_(False)
-
-    def test_the_layers_and_their_numbers_are_those_of_the_plain_model(self):
-        plain, added = make().state_dict(), self.make().state_dict()
-        assert plain.keys() == added.keys()
-        assert all(torch.equal(plain[name], added[name]) for name in plain)
-
-    def test_layers_that_put_out_nothing_leave_the_word_as_it_was(self):
-        model, ids = self.make(), draw_ids(B, T)
-        for layer in (model.attention.out_proj, model.feed_forward.down):
-            layer.weight.zero_()
-            layer.bias.zero_()
-        x = model.positions(model.embedding(ids))
-        assert torch.allclose(model(ids), model.output(x), atol=1e-6)
-
-    def test_the_network_reads_the_sum_and_is_added_to_it(self):
-        model, ids = self.make(), draw_ids(T)
-        x = model.positions(model.embedding(ids))
-        mixed = x + model.attention(x)
-        assert torch.allclose(model(ids), model.output(mixed + model.feed_forward(mixed)))
-
-    def test_the_way_round_does_not_lead_into_the_past(self):
-        model, ids = self.make(), draw_ids(T)
-        other = ids.clone()
-        other[3] = (ids[3] + 1) % VOCAB
-        changed = (model(ids) - model(other)).abs().amax(dim=-1) > 1e-6
-        assert changed.tolist() == [i >= 3 for i in range(T)]
 
 
 def torchs_own(block: TransformerBlock, d: int, heads: int) -> nn.TransformerEncoderLayer:

@@ -15,6 +15,7 @@ from torch import nn
 
 from chapter3_helpers.training import trained as store
 
+SETTINGS = (bool, int, float, str)
 PACKAGES = ("chapter3_helpers.", "torch.")
 
 
@@ -30,7 +31,11 @@ def _once(run: Callable[..., store.Trained], folder: Path) -> Callable[..., stor
             return run(model, train, every)
         names = " ".join(f"{part.__module__}.{part.__qualname__}" for part in used)
         start = b"".join(part.numpy().tobytes() for part in model.state_dict().values())
-        key = hashlib.sha256(f"{names} {model}".encode() + start).hexdigest()
+        plain = [  # what a model was made with and neither prints nor keeps as a parameter
+            {name: value for name, value in vars(module).items() if isinstance(value, SETTINGS)}
+            for module in model.modules()
+        ]
+        key = hashlib.sha256(f"{names} {model} {plain}".encode() + start).hexdigest()
         path = folder / f"{key}.pt"
         with FileLock(f"{path}.lock"):
             if not path.exists():

@@ -1,134 +1,179 @@
-"""The explorer of ``09_transformer_block``: a trained model writes on, word by word.
+"""The explorer of ``09_transformer_block``: how two layers continue a phrase, and one cannot.
 
-Type a beginning, pick a head, and see what the last word looks at and what may come next. The
-model is trained when the explorer is first shown; that takes some seconds.
+Type a phrase and its beginning once more, choose a letter, and see which earlier letters each layer
+looks at and which letter is expected next. Take away a layer, or the residual. A reader is trained
+when it is first needed; that takes some seconds. A class that was written in a notebook's cell is
+shown by ``transformer_block_explorer(LetterReader)``.
 """
 
+from functools import partial
 from typing import Any
 
 import torch
+from torch import nn
 
-from chapter3_helpers.explorers.core.controls import (
-    Seed,
-    Settings,
-    Slider,
-    Steps,
-    TextField,
-    Thumbnails,
-)
-from chapter3_helpers.explorers.core.inputs import read_tokens
-from chapter3_helpers.explorers.core.lines import Lines
-from chapter3_helpers.explorers.core.panels import Bars, Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.core.source import source_of
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.controls import Buttons, Settings, Switch, TextField
+from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import Explorer, described
 from chapter3_helpers.masking import causal_mask
-from chapter3_helpers.training.docstring_model import CONTEXT_LENGTH, trained_model
-from chapter3_helpers.training.next_word import docstring_text
-
-HEADS, LIKELIEST = 4, 8
-TEMPERATURES = (0.1, 0.2, 0.5, 0.8, 1.0, 1.5, 2.0, 5.0)
-
-CONTROLS = (
-    TextField("text", "beginning", "Return true if the", "Type how a docstring may begin"),
-    Slider(
-        "written",
-        "new words",
-        0,
-        "How many words the model has drawn and appended",
-        low=0,
-        high=20,
-        play=700,
-    ),
-    Steps(
-        "temperature",
-        "temperature",
-        1.0,
-        "Logits are divided by it: below 1 the likeliest words gain, above 1 the others",
-        options=[(f"{temperature:g}", temperature) for temperature in TEMPERATURES],
-    ),
-    Seed("seed", "seed", 123, "Another seed draws other words"),
-    Thumbnails(
-        "head",
-        "head",
-        2,
-        "Whose weights to look at",
-        options=[(f"head {head}", head) for head in range(HEADS)],
-    ),
+from chapter3_helpers.recurrent import ALPHABET
+from chapter3_helpers.training.phrases import (
+    LENGTH,
+    LetterReader,
+    encode,
+    layer_weights,
+    trained_reader,
 )
 
+PHRASE = "holidayholi"
+LIKELIEST = 5
+ONE, TWO = "one layer", "two layers"
 
-def transformer_block_state(settings: Settings) -> dict[str, Any]:
-    """Let the model write on, and return what it then sees and expects.
 
-    Returns:
-        ``ids`` (T,): what is read, the last 32 words; ``tokens``: as they are written;
-        ``appended``: those that the model drew; ``weights`` (H, T, T); ``chances``: how likely
-        each word that has a number of its own is to come next.
+def read_phrase(phrase: str) -> str:
+    """Return the letters of a phrase, in small letters and without spaces.
 
     Raises:
-        ValueError: there is no word in the text, or there are too many.
+        ValueError: it is empty or too long, or holds anything but a to z.
     """
-    tokens = read_tokens(settings["text"])
-    model, corpus = trained_model().model, docstring_text()
-    ids, generator = corpus.read(settings["text"]), torch.Generator().manual_seed(settings["seed"])
+    letters = "".join(phrase.lower().split())
+    strangers = [letter for letter in letters if letter not in ALPHABET]
+    if strangers:
+        raise ValueError(f"The reader knows the letters a to z, not “{strangers[0]}”.")
+    if not 0 < len(letters) <= LENGTH:
+        raise ValueError(f"This phrase has {len(letters)} letters; type 1 to {LENGTH}.")
+    return letters
+
+
+def _letters(settings: Settings) -> list[tuple[str, int]]:
+    try:
+        letters = read_phrase(settings["phrase"])
+    except ValueError:  # said where the panels are
+        letters = PHRASE
+    return [(f"{place} {letter}", place) for place, letter in enumerate(letters)]
+
+
+CONTROLS = (
+    TextField("phrase", "phrase", PHRASE, "Type a phrase twice, or once and its beginning again"),
+    Buttons("layers", "layers", TWO, "How many layers of attention", options=(ONE, TWO)),
+    Switch("residual", "residual", True, "Add what goes into a layer to what comes out of it"),
+    Buttons(
+        "letter",
+        "letter",
+        len(PHRASE) - 1,
+        "Whose look back, and which next letter, to show",
+        options=_letters,
+    ),
+)
+
+
+def transformer_block_state(
+    settings: Settings, kind: type[nn.Module] = LetterReader
+) -> dict[str, Any]:
+    """Let a trained reader read a phrase.
+
+    Returns:
+        ``letters``; ``weights`` (layers, T, T); ``chances`` (T, 26): the probability of every
+        letter to come next, behind each; ``place``: where the chosen letter stood last before, or
+        None.
+
+    Raises:
+        ValueError: there is no letter in the phrase, there are too many, or one is unknown.
+    """
+    letters, chosen = read_phrase(settings["phrase"]), settings["letter"]
+    num_layers = 1 if settings["layers"] == ONE else 2
+    reader = trained_reader(kind, num_layers, settings["residual"]).model
+    ids = encode(letters)
     with torch.inference_mode():
-        for step in range(settings["written"] + 1):
-            read = ids[-CONTEXT_LENGTH:]
-            logits = model(read)[-1, 1:]  # without <rare>
-            chances = torch.softmax(logits / settings["temperature"], dim=0)
-            if step < settings["written"]:
-                drawn = 1 + torch.multinomial(chances, 1, generator=generator)
-                ids = torch.cat([ids, drawn])
-        weights = model.attention_weights(read)
-    appended = tuple(corpus.vocabulary[i] for i in ids[len(tokens) :].tolist())
+        chances = torch.softmax(reader(ids), dim=-1)
+    place = letters[:chosen].rfind(letters[chosen])
     return {
-        "ids": read,
-        "tokens": (*tokens, *appended)[-CONTEXT_LENGTH:],
-        "appended": appended,
-        "weights": weights,
+        "letters": letters,
+        "weights": layer_weights(reader, ids),
         "chances": chances,
+        "place": None if place < 0 else place,
     }
 
 
-def transformer_block_panels(settings: Settings) -> list[Panel]:
-    """Return what may come next, and where one head looks."""
-    state, text = transformer_block_state(settings), docstring_text()
-    tokens, weights = state["tokens"], state["weights"]
-    labels = [
-        token if number else f"{token} (rare)"
-        for token, number in zip(tokens, state["ids"].tolist(), strict=True)
+def transformer_block_panels(
+    settings: Settings, kind: type[nn.Module] = LetterReader
+) -> list[Panel]:
+    """Return where each layer looks, and what may come next."""
+    state = transformer_block_state(settings, kind)
+    letters, chosen, place = state["letters"], settings["letter"], state["place"]
+    labels, future = [label for label, _ in _letters(settings)], causal_mask(len(letters))
+    names = ["the layer"] if len(state["weights"]) == 1 else ["first layer", "second layer"]
+    chances, best = state["chances"][chosen].topk(LIKELIEST)
+    looks = [
+        Bars(
+            f"{name}: where {labels[chosen]} looks",
+            labels[: chosen + 1],
+            weights[chosen, : chosen + 1],
+            decimals=2,
+            beside=i > 0,
+        )
+        for i, (name, weights) in enumerate(zip(names, state["weights"], strict=True))
     ]
-    chances, best = state["chances"].topk(LIKELIEST)
-    likely = [text.vocabulary[1 + i] for i in best.tolist()]
-    head, last = settings["head"], len(tokens) - 1
-    future = causal_mask(len(tokens))
+    matrices = [
+        Matrix(
+            f"{name}: where each letter looks",
+            weights,
+            labels,
+            list(letters),
+            hidden=future,
+            picked=chosen,
+            picked_column=place + 1 if place is not None and name != "first layer" else None,
+            decimals=2,
+        )
+        for name, weights in zip(names, state["weights"], strict=True)
+    ]
     return [
-        Note(_note(settings["text"], state, likely[0])),
-        Heads("attention weights", weights, future, head, control="head"),
-        Bars("what may come next", likely, chances, decimals=2),
-        Lines(f"head {head}", weights[head], labels, hidden=future, picked=last),
-        Matrix(f"weights of head {head}", weights[head], labels, hidden=future, picked=last),
-        Facts(
-            {
-                "words that the model knows": len(text.vocabulary) - 1,
-                "it reads the last": f"{CONTEXT_LENGTH} words",
-                "as hard as choosing among": f"{_spread(state['chances']):.0f} words",
-            },
-            "the model",
+        Note(_note(state, chosen, ALPHABET[best[0]], chances[0].item())),
+        *looks,
+        Bars(
+            f"after {labels[chosen]}: what may come next",
+            [ALPHABET[i] for i in best.tolist()],
+            chances,
+            decimals=2,
+            beside=True,
         ),
+        *matrices,
     ]
 
 
-def _spread(chances: torch.Tensor) -> float:
-    """Return among how many equally likely words one seems to choose."""
-    return torch.special.entr(chances).sum().exp().item()
+def _note(state: dict[str, Any], chosen: int, likeliest: str, chance: float) -> str:
+    letters, place = state["letters"], state["place"]
+    expected = f"“{letters[: chosen + 1]}” … next, most likely: “{likeliest}”, {chance:.0%}."
+    if place is None:
+        return f"{expected} “{letters[chosen]}” stands here for the first time."
+    return f"{expected} Last time “{letters[place + 1]}” came after “{letters[chosen]}”."
 
 
-def _note(beginning: str, state: dict[str, Any], likeliest: str) -> str:
-    written = " ".join([beginning.strip(), *state["appended"]])
-    return f"“{written}” … next, most likely: “{likeliest}”, {state['chances'].max():.0%}."
+def transformer_block_code(settings: Settings, kind: type[nn.Module] = LetterReader) -> list[str]:
+    """Return the lines of Python that compute the same weights and chances."""
+    num_layers = 1 if settings["layers"] == ONE else 2
+    own = [] if kind is LetterReader else [f"# {kind.__name__} is the class in your notebook"]
+    imported = [LetterReader.__name__] if kind is LetterReader else []
+    names = ", ".join([*imported, "encode", "layer_weights", "trained_reader"])
+    return [
+        "import torch",
+        f"from chapter3_helpers.training.phrases import {names}",
+        "",
+        *own,
+        f"trained = trained_reader({kind.__name__}, {num_layers}, {settings['residual']})",
+        "reader = trained.model",
+        f"ids = encode({read_phrase(settings['phrase'])!r})",
+        "weights = layer_weights(reader, ids)  # (layers, T, T)",
+        "chances = torch.softmax(reader(ids), dim=-1)  # (T, 26)",
+    ]
 
 
-transformer_block_explorer = explorer_function(
-    "a trained model", CONTROLS, transformer_block_panels, source_of(transformer_block_state)
-)
+@described(CONTROLS)
+def transformer_block_explorer(
+    reader_class: type[nn.Module] | None = None, /, **settings: Any
+) -> Explorer:
+    kind = reader_class or LetterReader
+    panels, lines = (
+        partial(of, kind=kind) for of in (transformer_block_panels, transformer_block_code)
+    )
+    return Explorer("one layer or two", CONTROLS, panels, lines, settings)

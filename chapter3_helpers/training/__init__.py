@@ -9,7 +9,7 @@
 ``last_holder``        who took it last, by every way to place tokens, for ``08_positions``
 ``next_word``          the next word of a text, for ``09_transformer_block``
 ``counts``             how well counting predicts it, to compare with
-``docstring_model``    a model that predicts it, trained once
+``phrases``            a phrase that is repeated, for ``09_transformer_block``
 ``loop``               the training loop, with its progress bar
 ``trained``            trains a model once and keeps it, for notebooks and explorers
 ``report``             what was learned, as a table

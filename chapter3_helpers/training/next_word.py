@@ -94,13 +94,19 @@ def mean_loss(model: nn.Module, ids: torch.Tensor) -> float:
 def _check_text(model: nn.Module, ids: torch.Tensor) -> int:
     """Refuse a text that a model cannot be tried on; return the model's context length."""
     device_of(model)
-    if not hasattr(model, "context_length"):
-        raise TypeError(f"model must be a module with a context_length, got {type(model).__name__}")
+    T = getattr(model, "context_length", None)
+    if T is None:  # a class that a reader wrote: as many tokens as it has positions
+        table = getattr(getattr(model, "positions", None), "weight", None)
+        if table is None:
+            raise TypeError(
+                "model must be a module with a context_length or a table of positions, "
+                f"got {type(model).__name__}"
+            )
+        T = len(table)
     if not isinstance(ids, torch.Tensor):
         raise TypeError(f"ids must be a torch.Tensor, got {type(ids).__name__}")
     if ids.dim() != 1:
         raise ValueError(f"ids must have shape (N,), got {tuple(ids.shape)}")
-    T = model.context_length
     if len(ids) <= T:
         raise ValueError(f"ids must hold more than context_length={T} tokens, got {len(ids)}")
     return T

@@ -37,7 +37,7 @@ LARGEST = 400_000  # bytes
 RECORDED = {
     "attention_explorer": ("made", "seed", "d_out", "num_heads"),
     "positions_explorer": ("scheme", "start", "first"),
-    "transformer_block_explorer": ("written", "temperature", "head"),
+    "transformer_block_explorer": ("layers", "residual", "letter"),
 }
 
 Choice = tuple[str, Any]  # what is read on the page, and the value

@@ -111,7 +111,7 @@ class TestTraining:
         ("arguments", "error", "message"),
         [
             ({"model": 3}, TypeError, r"model must be a torch\.nn\.Module, got int"),
-            ({"model": nn.Linear(2, 2)}, TypeError, r"with a context_length, got Linear"),
+            ({"model": nn.Linear(2, 2)}, TypeError, "a table of positions, got Linear"),
             ({"ids": torch.ones(2, 9).long()}, ValueError, r"ids must have shape \(N,\)"),
             ({"ids": [1, 2]}, TypeError, r"ids must be a torch.Tensor, got list"),
             ({"ids": torch.ones(4).long()}, ValueError, "more than context_length=4 tokens, got 4"),

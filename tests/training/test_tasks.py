@@ -13,6 +13,7 @@ from chapter3_helpers.training import (
     last_holder,
     leaky_mask,
     next_word,
+    phrases,
     pronoun_sentences,
     pronouns,
     riddles,
@@ -56,6 +57,7 @@ TASKS = {
         with_data(next_word.train, TEXT),
         "next token",
     ),
+    "phrases": (partial(phrases.LetterReader, 1), phrases.train, "repeated phrases"),
 }
 every_task = pytest.mark.parametrize(("make", "train", "title"), TASKS.values(), ids=TASKS)
 
@@ -118,6 +120,8 @@ def test_batches_go_where_the_model_is(make, train, title):
         who_whom.report,
         lambda model: who_whom.answer(model, "Ann thanked Bob"),
         lambda model: last_holder.share_right(model, lines=3),
+        phrases.share_right,
+        lambda model: phrases.continued(model, "abcab"),
         lambda model: last_holder.answer(model, torch.zeros(3, last_holder.D_IN)),
         lambda model: next_word.mean_loss(model, TEXT),
     ],

@@ -101,3 +101,8 @@ def test_tests_share_what_the_package_trains_and_no_class_from_elsewhere(tmp_pat
     loaded = run_or_load(Layer(3, 2), train, None)  # other numbers, so another model
     assert len(runs) == 6
     assert len(loaded.losses) == 7
+    with_a_setting = Layer(3, 2)
+    with_a_setting.load_state_dict(of_the_package.state_dict())
+    with_a_setting.residual = False  # the same numbers, but another function
+    run_or_load(with_a_setting, train, None)
+    assert len(runs) == 7

@@ -268,5 +268,14 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
 
 def render_error(message: str, before: str = "") -> str:
     """Return the HTML of an error message, with the picture from before it dimmed below."""
-    stale = f'<div class="c3-stale" aria-hidden="true">{before}</div>' if before else ""
-    return f'<div class="c3"><p class="error" role="alert">{escape(message)}</p></div>{stale}'
+    said = f'<p class="error" role="alert">{escape(message)}</p>'
+    return f'<div class="c3">{said}</div>{_dimmed(before)}'
+
+
+def render_waiting(line: str, before: str) -> str:
+    """Return the HTML of a progress bar, with the picture from before it dimmed below."""
+    return f'<div class="c3"><pre role="status">{escape(line)}</pre></div>{_dimmed(before)}'
+
+
+def _dimmed(before: str) -> str:
+    return f'<div class="c3-stale" aria-hidden="true">{before}</div>' if before else ""

@@ -8,6 +8,7 @@ that has no meaning for them is not shown.
 
 import contextlib
 import inspect
+import io
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -17,7 +18,14 @@ import ipywidgets as widgets
 from traitlets import TraitError
 
 from chapter3_helpers.explorers.core.controls import Control, Settings, Slider, Steps, Thumbnails
-from chapter3_helpers.explorers.core.panels import Heads, Panel, escape, render, render_error
+from chapter3_helpers.explorers.core.panels import (
+    Heads,
+    Panel,
+    escape,
+    render,
+    render_error,
+    render_waiting,
+)
 from chapter3_helpers.explorers.core.style import STYLE
 
 Function = TypeVar("Function", bound=Callable)
@@ -191,8 +199,11 @@ class Explorer(widgets.VBox):
         finally:
             self._quiet = False
         settings, present = self.settings, self.present_button.value
+        # before the explorer is on the page, the cell shows what is printed
+        wait = _Waiting(self.view, self._drawn) if self._drawn else sys.stdout
         try:
-            panels = self.panels(settings)
+            with contextlib.redirect_stdout(wait):
+                panels = self.panels(settings)
             self._drawn = render(panels, present)
             shown, code = self._drawn, self.code(settings) if self.code_button.value else ""
             self._draw_thumbnails(panels)
@@ -211,6 +222,18 @@ class Explorer(widgets.VBox):
 
     def __repr__(self) -> str:
         return f"Explorer: {self.name}. Run this cell in JupyterLab to move its controls."
+
+
+class _Waiting(io.TextIOBase):
+    """Shows what is printed, the progress bar of a training, above a picture that has to wait."""
+
+    def __init__(self, view: widgets.HTML, drawn: str):
+        self.view, self.drawn = view, drawn
+
+    def write(self, text: str) -> int:
+        if text.strip():
+            self.view.value = render_waiting(text.strip(), self.drawn)
+        return len(text)
 
 
 def explorer_function(

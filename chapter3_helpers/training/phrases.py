@@ -1,0 +1,163 @@
+"""How does a phrase go on that has been said before? One layer of attention, or two.
+
+A phrase of 4 to 11 different letters is repeated until the text is full. Every text has a phrase of
+its own, so no letter can be known from the training. But from the second round on every letter has
+stood there before: behind the earlier place of the letter that was read last.
+
+Taught in ``09_transformer_block``.
+
+Source: Elhage et al., 2021, and Olsson et al., 2022, who found such heads in language models.
+"""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from chapter3_helpers._checks.numbers import check_size
+from chapter3_helpers.causal_attention import CausalAttention
+from chapter3_helpers.positions import LearnedPositions
+from chapter3_helpers.recurrent import ALPHABET, tokenize
+from chapter3_helpers.training.loop import device_of, generator_from, minimise
+from chapter3_helpers.training.next_word import next_token_losses
+from chapter3_helpers.training.trained import Trained, trained
+
+LENGTH = 24  # letters in a text
+LENGTHS = (4, 11)  # the shortest and the longest phrase
+BATCH_SIZE = 64
+LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
+
+
+class LetterReader(nn.Module):
+    """Layers of attention and nothing between them: letters in, logits for the next letter out.
+
+    Args:
+        num_layers: how many layers, of one causal head each.
+        residual: whether what goes into a layer is added to what comes out of it.
+
+    >>> reader = LetterReader(num_layers=2)
+    >>> reader(encode("holidayholi")).shape
+    torch.Size([11, 26])
+    """
+
+    def __init__(self, num_layers: int, residual: bool = True):
+        super().__init__()
+        self.residual = residual
+        self.embedding = nn.Embedding(26, 32)
+        self.positions = LearnedPositions(24, 32)
+        self.norms = nn.ModuleList(nn.LayerNorm(32) for _ in range(num_layers))
+        self.layers = nn.ModuleList(CausalAttention(32, 32, 24, 0.0) for _ in range(num_layers))
+        self.output = nn.Linear(32, 26)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Map letters (..., T) to logits (..., T, 26) for the letter that comes next."""
+        x = self.positions(self.embedding(ids))  # (..., T, 32)
+        for norm, layer in zip(self.norms, self.layers, strict=True):
+            found = layer(norm(x))  # (..., T, 32)
+            x = x + found if self.residual else found
+        return self.output(x)
+
+
+def encode(letters: str) -> torch.Tensor:
+    """Turn letters into their numbers, (T,).
+
+    Raises:
+        TypeError, ValueError: as ``recurrent.tokenize``.
+
+    >>> encode("cab")
+    tensor([2, 0, 1])
+    """
+    return tokenize(letters)[0]
+
+
+def decode(ids: torch.Tensor) -> str:
+    """Turn numbers (T,) into letters."""
+    return "".join(ALPHABET[i] for i in ids.tolist())
+
+
+def draw_texts(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """Draw texts, each a phrase of its own that is repeated until 24 letters are full.
+
+    Returns:
+        Letters (count, 24), and how long each phrase is, (count,).
+    """
+    shortest, longest = LENGTHS
+    size = (check_size("count", count), 1)
+    lengths = torch.randint(shortest, longest + 1, size, generator=generator)
+    shuffled = torch.rand(count, len(ALPHABET), generator=generator).argsort(dim=1)
+    texts = shuffled.gather(1, torch.arange(LENGTH) % lengths)  # (count, 24)
+    return texts, lengths[:, 0]
+
+
+def train(model: nn.Module, batches: int = 400, **options: Any) -> list[float]:
+    """Train a model in place to predict the next letter, every one of a text but the first.
+
+    Args:
+        model: maps letters (B, T) to logits (B, T, 26).
+        batches: how many steps, of 64 texts each.
+        options: ``seed``, ``progress`` and ``watch``, as in ``loop.minimise``.
+
+    Returns:
+        The loss of every batch.
+    """
+
+    def draw_loss(generator: torch.Generator) -> torch.Tensor:
+        texts, _ = draw_texts(BATCH_SIZE, generator)
+        return next_token_losses(model, texts.to(device_of(model))).mean()
+
+    return minimise(model, draw_loss, batches, LEARNING_RATE, "repeated phrases", **options)
+
+
+def trained_reader(
+    kind: type[nn.Module] = LetterReader, num_layers: int = 2, residual: bool = True, seed: int = 0
+) -> Trained:
+    """Train a ``LetterReader``, or a class of the reader's in its place, once.
+
+    The first call takes some seconds and shows a bar.
+    """
+    return trained(kind, train, num_layers, residual, seed=seed)
+
+
+@torch.no_grad()
+def share_right(model: nn.Module, texts: int = 1000) -> float:
+    """Return the share of letters of new texts that get the largest logit.
+
+    They count from the second letter of the second round on: before it nobody can know how the
+    phrase goes on, or that it has come to its end.
+    """
+    ids, lengths = draw_texts(texts, generator_from(99))
+    right = model(ids[:, :-1].to(device_of(model))).argmax(dim=-1).cpu() == ids[:, 1:]
+    known = torch.arange(LENGTH - 1) >= lengths[:, None]  # (texts, 23)
+    return right[known].float().mean().item()
+
+
+@torch.no_grad()
+def continued(model: nn.Module, beginning: str, letters: int = 8) -> str:
+    """Let a model write so many letters, each the one with the largest logit.
+
+    >>> len(continued(LetterReader(num_layers=1), "abcab", letters=3))
+    3
+    """
+    ids = encode(beginning).to(device_of(model))
+    for _ in range(check_size("letters", letters)):
+        chosen = model(ids[-LENGTH:])[-1].argmax()
+        ids = torch.cat([ids, chosen[None]])
+    return decode(ids[-letters:])
+
+
+@torch.no_grad()
+def layer_weights(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
+    """Return the weights of every layer of a ``LetterReader`` for letters (T,), (layers, T, T)."""
+    kept = []
+    hooks = [
+        layer.register_forward_pre_hook(
+            lambda layer, given: kept.append(layer.attention_weights(*given))
+        )
+        for layer in model.layers
+    ]
+    try:
+        model(ids)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return torch.stack(kept)
