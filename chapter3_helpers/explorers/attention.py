@@ -10,6 +10,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from chapter3_helpers.explorers.core.attention_state import (
+    State,
+    attention_flow,
+    attention_state,
+    dropped_cells,
+    number_path,
+)
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Pick,
@@ -22,12 +29,7 @@ from chapter3_helpers.explorers.core.controls import (
 )
 from chapter3_helpers.explorers.core.drawings import Flow
 from chapter3_helpers.explorers.core.handmade_heads import HEADS
-from chapter3_helpers.explorers.core.inputs import (
-    SENTENCE,
-    divisors,
-    row_picker,
-    sentence_code,
-)
+from chapter3_helpers.explorers.core.inputs import SENTENCE, divisors, row_picker, sentence_code
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.mechanisms import (
     AT_RANDOM,
@@ -40,14 +42,9 @@ from chapter3_helpers.explorers.core.mechanisms import (
     UNMASKED,
     WRAPPER,
     Classes,
-    State,
-    attention_flow,
-    attention_state,
     by_hand,
-    dropped_cells,
     mechanism_of,
     module_arguments,
-    number_path,
 )
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import Explorer, described

@@ -13,14 +13,8 @@ from torch import nn
 from chapter3_helpers import explorers
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.explorers.attention import COMPUTATION, NUMBER
-from chapter3_helpers.explorers.core.mechanisms import (
-    AT_RANDOM,
-    BY_HAND,
-    CAUSAL,
-    CLASSES,
-    SPLIT,
-    attention_state,
-)
+from chapter3_helpers.explorers.core.attention_state import attention_state
+from chapter3_helpers.explorers.core.mechanisms import AT_RANDOM, BY_HAND, CAUSAL, CLASSES, SPLIT
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from tests.explorers import run
 from tests.notebook_files import explorer_calls
