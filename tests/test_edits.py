@@ -1,0 +1,212 @@
+"""A reader edits the class of a notebook, as its text invites to: what the later cells then show.
+
+The cells run in one namespace, without a kernel. What takes long and teaches nothing about an edit
+is left out: timings, another training, sizes that are large for their memory.
+"""
+
+import ast
+import contextlib
+import functools
+import io
+from typing import Any
+
+import pytest
+import torch
+
+from tests.notebook_files import NOTEBOOKS, code_cells, read, tags
+
+SLOW = (
+    "perf_counter",
+    "pronouns.train(",
+    "multihead_wrapper_explorer()",
+    "(4, 384, 256)",
+    "GPT-2's largest",
+)
+
+
+class Skipped:
+    """Which cells are left out: the slow ones, and those that need a name from one of these."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def takes(self, source: str) -> bool:
+        names = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
+        stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        loaded = {name.id for name in names} - stored
+        left_out = any(part in source for part in SLOW) or bool(loaded & self.names)
+        self.names = self.names | stored if left_out else self.names - stored
+        return left_out
+
+
+def run(source: str, space: dict[str, Any]) -> str:
+    """Run a cell; return what it prints, and what its last line shows, in words."""
+    *statements, last = ast.parse(source).body
+    shown = ""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        if not isinstance(last, ast.Expr):
+            statements.append(last)
+        exec(compile(ast.Module(statements, []), "<cell>", "exec"), space)
+        if isinstance(last, ast.Expr):
+            shown = in_words(eval(compile(ast.Expression(last.value), "<cell>", "eval"), space))
+    lines = printed.getvalue().splitlines(keepends=True)
+    return "".join(line for line in lines if "batches" not in line) + shown  # no progress bars
+
+
+def in_words(value: Any) -> str:
+    """Return what a notebook shows of a value; of an explorer, its picture too."""
+    if hasattr(value, "view"):
+        return value.view.value
+    return getattr(value, "description", "" if value is None else repr(value))
+
+
+@functools.cache
+def start(notebook: str, name: str) -> tuple[dict[str, Any], torch.Tensor, list[str]]:
+    """Run the cells above the one that defines a name; return the namespace, the state of the
+    random generator, and the sources from that cell on, without exercises."""
+    cells = code_cells(read(NOTEBOOKS / f"{notebook}.ipynb"))
+    sources = [cell.source for cell in cells if "exercise" not in tags(cell)]
+    (place,) = [
+        i for i, s in enumerate(sources) if s.startswith((f"class {name}(", f"def {name}("))
+    ]
+    space: dict[str, Any] = {"__name__": notebook}
+    skipped = Skipped()
+    for source in sources[:place]:
+        if not skipped.takes(source):
+            run(source, space)
+    return space, torch.get_rng_state(), sources[place:]
+
+
+@functools.cache
+def shown(notebook: str, name: str, old: str = "", new: str = "") -> dict[str, str]:
+    """Return what every cell from a definition on shows, with an edit in it."""
+    space, random_state, (definition, *later) = start(notebook, name)
+    space, skipped, found = dict(space), Skipped(), {}
+    torch.set_rng_state(random_state)
+    assert old in definition
+    run(definition.replace(old, new, 1), space)
+    for source in later:
+        if not skipped.takes(source):
+            found[source] = run(source, space)
+    return found
+
+
+# notebook, definition, old and new code; the later cells that must show something else, by a piece
+# of their code, with a text that they then hold; and the later cells that must show the same
+EDITS = {
+    "05 without mask": (
+        "05_dropout",
+        "CausalAttention",
+        "        scores = mask_scores(scores)",
+        "        # scores = mask_scores(scores)",
+        {
+            "print(attention(batch))": "",
+            'title="weights of the class': "Your    0.1",
+            "attention(leap_x)": "Your     another",
+            "attention_explorer(CausalAttention)": "every token sees the future",
+        },
+        [
+            "noisy(batch)",
+            "riddles.train(careful)",
+            "riddles.report(careful.train())",
+            "careful.dropout(",
+            "own = ",
+            "attention.state_dict()",
+        ],
+    ),
+    "05 without scaling": (
+        "05_dropout",
+        "CausalAttention",
+        " / keys.shape[-1] ** 0.5",
+        "",
+        {
+            "print(attention(batch))": "",
+            'title="weights of the class': "",
+            "attention_explorer(CausalAttention)": "does not divide the scores",
+            "riddles.report(careful.train())": "",
+        },
+        ["attention(leap_x)", "noisy(batch)", "attention.state_dict()"],
+    ),
+    "06 with head 0 alone": (
+        "06_multihead_wrapper",
+        "MultiHeadAttentionWrapper",
+        "[head(x) for",
+        "[self.heads[0](x) for",
+        {
+            "print(result)": "[-0.4519,  0.2216, -0.4519,  0.2216]",
+            "attention_explorer(MultiHeadAttentionWrapper)": "only its weights can be shown",
+            "who_whom.report(two)": "",
+            "heads_diagram(": "",
+        },
+        ["head_grid(seen", "FlopCounterMode", "TWO_WIDE.solution"],
+    ),
+    "07 without transpose": (
+        "07_fused_multihead",
+        "split_heads",
+        "return x.transpose(-3, -2)",
+        "return x.reshape(*x.shape[:-3], num_heads, -1, x.shape[-1])",
+        {
+            "join_heads(heads)": "journey: [2.0, 3.0]",
+            "attention(other_x)": "from the steps:   0.0000",
+            "print(example(batch))": "",
+            "attention_explorer(MultiHeadAttention)": "",
+            "carried = ": "",
+            "out_proj_diagram(": "",
+            'who, verb, whom = "Grandma"': "",
+            "print(wide(large))": "",
+            "theirs = nn.MultiheadAttention": "",
+        },
+        [
+            "fused_multihead_explorer()",
+            "print(a)",
+            "W_query(batch).shape",
+            "print(tuple(weights.shape))",
+            "joined.shape",
+            "print(tuple(steps.shape))",
+            "weights_of = ",
+        ],
+    ),
+    "07 without scaling": (
+        "07_fused_multihead",
+        "MultiHeadAttention",
+        " / keys.shape[-1] ** 0.5",
+        "",
+        {
+            "attention(other_x)": "with the last token: step\n",
+            "attention_explorer(MultiHeadAttention)": "does not divide the scores",
+            "print(wide(large))": "",
+            "weights_of = ": "",
+        },
+        ["print(example(batch))", 'who, verb, whom = "Grandma"'],
+    ),
+    "07 fused, not causal": (
+        "07_fused_multihead",
+        "FusedMultiHeadAttention",
+        "is_causal=True",
+        "is_causal=False",
+        {"weights_of = ": "weights, largest difference: 0.00000"},
+        ["theirs = nn.MultiheadAttention"],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("notebook", "name", "old", "new", "changes", "stays"), EDITS.values(), ids=EDITS
+)
+def test_an_invited_edit_shows_what_its_sentence_says_and_breaks_no_later_cell(
+    notebook, name, old, new, changes, stays
+):
+    before, after = shown(notebook, name), shown(notebook, name, old, new)
+    assert before.keys() == after.keys()
+
+    def cell_with(code: str) -> str:
+        (cell,) = [source for source in before if code in source]
+        return cell
+
+    for code, text in changes.items():
+        cell = cell_with(code)
+        assert before[cell] != after[cell], code
+        assert text in after[cell]
+    for code in stays:
+        cell = cell_with(code)
+        assert before[cell] == after[cell], code
