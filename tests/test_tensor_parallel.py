@@ -11,6 +11,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import psutil
@@ -306,6 +307,18 @@ def test_a_process_that_dies_ends_the_run_and_leaves_none_behind(how, message):
     with pytest.raises(RuntimeError, match=message):
         run_processes(fail_in_process_one, 2, how, timeout=TIMEOUT)
     assert children() == []
+
+
+def test_where_one_process_is_killed_the_others_are_not_blamed(tmp_path):
+    """They fail for want of it, and may be seen first; those that are left are told to end."""
+    (tmp_path / "error").write_text("process 0 of 3 stopped with a lost connection")
+    (tmp_path / "printed1").write_text("last words\n")
+    ended = [SimpleNamespace(exitcode=code) for code in (1, -signal.SIGKILL, -signal.SIGTERM)]
+    failure, context = SimpleNamespace(error_index=0, exit_code=1), SimpleNamespace(processes=ended)
+    words = processes._reason(failure, context, tmp_path)
+    assert words == "process 1 of 3 was ended by SIGKILL\n\nlast words"
+    ended[1].exitcode = 1
+    assert processes._reason(failure, context, tmp_path).endswith("a lost connection")
 
 
 def test_a_process_that_ends_without_a_result_is_a_failure():

@@ -175,5 +175,8 @@ def _torchrun_store(rank: int, num_processes: int) -> Any:
         return distributed.TCPStore(os.environ["MASTER_ADDR"], port, num_processes, is_master=False)
     listening = socket.create_server(("127.0.0.1", port)).detach() if rank == 0 else None
     return distributed.TCPStore(
-        "127.0.0.1", port, num_processes, is_master=rank == 0, master_listen_fd=listening
+        *("127.0.0.1", port, num_processes),
+        is_master=rank == 0,
+        master_listen_fd=listening,
+        use_libuv=False,  # with libuv, older releases take no socket that is open already
     )
