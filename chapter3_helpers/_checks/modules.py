@@ -17,29 +17,9 @@ from chapter3_helpers._checks.tensors import check_ids, check_input
 Check = Callable[[str, Mapping[str, Any], nn.Module], Any]
 
 
-def size(name: str, given: Mapping[str, Any], module: nn.Module) -> int:
-    """Refuse anything but an integer of at least 1."""
-    return check_size(name, given[name])
-
-
-def flag(name: str, given: Mapping[str, Any], module: nn.Module) -> bool:
-    """Refuse anything but True and False."""
-    return check_flag(name, given[name])
-
-
-def dropout(name: str, given: Mapping[str, Any], module: nn.Module) -> float:
-    """Refuse a probability outside [0, 1)."""
-    return check_dropout(given[name], name)
-
-
-def tokens(name: str, given: Mapping[str, Any], module: nn.Module) -> torch.Tensor:
-    """Refuse tokens that a module cannot read."""
-    return check_input(name, given[name], module)
-
-
-def token_ids(name: str, given: Mapping[str, Any], module: nn.Module) -> torch.Tensor:
-    """Refuse token ids that a module does not know, and too many of them."""
-    return check_ids(name, given[name], module.vocab_size, module.context_length)
+def of_value(check: Callable[[str, Any], Any]) -> Check:
+    """Make a check of one that looks at the argument alone."""
+    return lambda name, given, module: check(name, given[name])
 
 
 SIZES = (  # in the order in which a module prints them
@@ -47,11 +27,13 @@ SIZES = (  # in the order in which a module prints them
     *("context_length", "num_layers", "num_heads", "num_kv_heads"),
 )
 CHECKS: dict[str, Check] = {
-    **dict.fromkeys((*SIZES, "d_model", "batch_size", "steps"), size),
-    **dict.fromkeys(("qkv_bias", "rotary", "positions"), flag),
-    "dropout": dropout,
-    "x": tokens,
-    "ids": token_ids,
+    **dict.fromkeys((*SIZES, "d_model", "batch_size", "steps"), of_value(check_size)),
+    **dict.fromkeys(("qkv_bias", "rotary", "positions"), of_value(check_flag)),
+    "dropout": of_value(lambda name, value: check_dropout(value, name)),
+    "x": lambda name, given, module: check_input(name, given[name], module),
+    "ids": lambda name, given, module: check_ids(
+        name, given[name], module.vocab_size, module.context_length
+    ),
 }
 
 
