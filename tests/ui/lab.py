@@ -153,7 +153,8 @@ def open_notebook(browser: Browser, server: Server, name: str, width: int = 1600
 
 def run_all(page: Page, timeout: float = 300) -> None:
     """Choose Run All Cells from the menu and wait until the last cell is done."""
-    started = page.locator(".jp-InputArea-prompt", has_text=re.compile(r"\[[*\d]+\]:")).first
+    prompts = page.locator(".jp-InputArea-prompt:visible")  # a folded section's are not
+    started = prompts.filter(has_text=re.compile(r"\[[*\d]+\]:")).first
     for _ in range(4):  # a page that is still loading swallows the command
         page.locator(".jp-Notebook .jp-Cell").first.click()
         page.get_by_role("menuitem", name="Run", exact=True).click()
