@@ -267,6 +267,8 @@ def test_equality_of_structures():
     assert equal(torch.tensor(True), True)
     assert not equal(torch.tensor(True), False)
     assert equal(torch.ones(2), (1.0, 1.0))
+    assert equal(torch.tensor([2.0, 1.00001]), (2, 1.0))
+    assert not equal(1_000_001, 1_000_000)
     assert not equal("1", 1)
     assert not equal(np.array([2 + 5j]), torch.tensor([2.0]))
     assert not equal(torch.ones(1, 2), torch.ones(2, 1))
@@ -372,6 +374,13 @@ def share_head_by_head(queries, keys):
     return torch.stack(heads, dim=1)
 
 
+def share_through_a_view(queries, keys):
+    shares = queries.shape[1] // keys.shape[1]
+    seen = keys[:, :, None].expand(-1, -1, shares, -1, -1)  # as large, but in no memory of its own
+    heads = [queries[:, h] @ seen[:, h // shares, h % shares].mT for h in range(queries.shape[1])]
+    return torch.stack(heads, dim=1)
+
+
 def share_by_repeating(queries, keys):
     repeated = keys.repeat_interleave(queries.shape[1] // keys.shape[1], dim=1)
     return queries @ repeated.mT
@@ -394,6 +403,11 @@ def by_the_place(kind):
         (dropout.TOSSES_COINS, tosses(49), "Two passes may be equal by luck"),
         (dropout.TOSSES_COINS, tosses(100, answer=int), "is 1, and that is not it"),
         (multihead_wrapper.HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[1], "The shape is right"),
+        (
+            multihead_wrapper.HEAD_OUTPUT,
+            lambda c, head, n: c.chunk(n, -1)[head % 2],
+            "The shape is",
+        ),
         (multihead_wrapper.HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[head - 1], "from 1"),
         (fused_multihead.GPT2_ATTENTION, size_of_attention(kind=list), "correct."),
         (
@@ -431,6 +445,7 @@ def by_the_place(kind):
         (handmade_transformer.IDLE_WEIGHT, by_the_place(list), "correct."),
         (grouped_query.GROUPED_SCORES, share_by_einsum, "correct."),
         (grouped_query.GROUPED_SCORES, share_head_by_head, "correct."),
+        (grouped_query.GROUPED_SCORES, share_through_a_view, "correct."),
         (grouped_query.GROUPED_SCORES, share_by_repeating, "a tensor of 2160 numbers was made"),
         (grouped_query.GROUPED_SCORES, share_by_broadcasting, "a tensor of 2160 numbers was made"),
         (performance.MERGE, merge, "Large scores overflow"),
