@@ -189,8 +189,8 @@ class FusedMultiHeadAttention(nn.Module):
 
     def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Compute queries, keys and values, (..., H, T, D) each, in one matrix product."""
-        queries, keys, values = self.W_qkv(x).chunk(3, dim=-1)  # (..., T, d_out) each
-        return tuple(split_heads(part, self.num_heads) for part in (queries, keys, values))
+        heads = split_heads(self.W_qkv(x), 3 * self.num_heads)  # (..., 3 * H, T, D)
+        return heads.chunk(3, dim=-3)  # (..., H, T, D) each
 
 
 def kernel_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
