@@ -227,6 +227,8 @@ class Explorer(widgets.VBox):
 class _Waiting(io.TextIOBase):
     """Shows what is printed, the progress bar of a training, above a picture that has to wait."""
 
+    encoding = "utf-8"  # or the bar is drawn with number signs
+
     def __init__(self, view: widgets.HTML, drawn: str):
         self.view, self.drawn = view, drawn
 
