@@ -8,7 +8,7 @@ short in training. Longer ones then show how well a way to place tokens carries 
 Taught in ``08_positions``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -25,7 +25,6 @@ from chapter3_helpers.positions import (
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.training.loop import device_of, generator_from, minimise
 
-SCHEMES = ("none", "learned", "sinusoids", "linear bias", "rotary")
 PEOPLE = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn")
 THINGS = ("key", "lamp", "map", "ring", "book", "coin")
 D_IN = len(PEOPLE) + len(THINGS) + 1  # a token: who, what, and whether it asks, as one-hot numbers
@@ -39,11 +38,14 @@ class StoryReader(nn.Module):
     """One attention head that reads a story and says who has the thing that is asked for.
 
     Args:
-        scheme: how it is told where a line stands, one of ``SCHEMES``.
+        scheme: how it is told where a line stands: one of ``SCHEMES``, or a function of the reader
+            and the embedded lines x (..., T, d) that returns the question's scores (..., T) and
+            what the values are made of (..., T, d).
         d: numbers per token, query, key and value, even.
 
     Raises:
-        TypeError, ValueError: ``scheme`` is none of ``SCHEMES``, or ``d`` no even size.
+        TypeError, ValueError: ``scheme`` is no function and none of ``SCHEMES``, or ``d`` no even
+            size.
 
     >>> reader = StoryReader("rotary")
     >>> lines, story = encode([("Ann", "key"), ("Bob", "key")], asked="key")
@@ -51,47 +53,79 @@ class StoryReader(nn.Module):
     (torch.Size([6]), torch.Size([3]))
     """
 
-    def __init__(self, scheme: str, d: int = 32):
+    def __init__(self, scheme: "str | Scheme", d: int = 32):
         super().__init__()
-        if scheme not in SCHEMES:
+        if not callable(scheme) and scheme not in SCHEMES:
             raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
         if check_size("d", d) % 2:
             raise ValueError(f"d must be even, as numbers turn in pairs, got {d}")
-        self.scheme, self.d = scheme, d
+        self.scheme = scheme if callable(scheme) else SCHEMES[scheme]
         self.embed = nn.Linear(D_IN, d, bias=False)
         self.W_query = nn.Linear(d, d, bias=False)
         self.W_key = nn.Linear(d, d, bias=False)
         self.W_value = nn.Linear(d, d, bias=False)
         self.read_out = nn.Linear(d, len(PEOPLE))
-        self.table = LearnedPositions(LONGEST, d) if scheme == "learned" else None
+        self.table = LearnedPositions(LONGEST, d)
 
-    def forward(self, x: torch.Tensor, start: int = 0) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map stories (..., T, 13) to a logit for every person, (..., 6)."""
-        values = self.W_value(self._placed(x, start))  # (..., T, d)
-        weights = self.attention_weights(x, start).unsqueeze(-2)  # (..., 1, T)
-        return self.read_out((weights @ values).squeeze(-2))
+        scores, placed = self.scheme(self, self.embed(x))  # (..., T), (..., T, d)
+        context = softmax(scores).unsqueeze(-2) @ self.W_value(placed)  # (..., 1, d)
+        return self.read_out(context.squeeze(-2))
 
-    def attention_weights(self, x: torch.Tensor, start: int = 0) -> torch.Tensor:
-        """Return the question's row of weights, (..., T), of a story that begins at ``start``."""
-        placed = self._placed(x, start)
-        query, keys = self.W_query(placed[..., -1:, :]), self.W_key(placed)
-        T = x.shape[-2]
-        if self.scheme == "rotary":
-            turns = rotary_frequencies(self.d, start + T)[start:].to(x.device)
-            query, keys = apply_rotary(query, turns[-1:]), apply_rotary(keys, turns)
-        scores = (query @ keys.transpose(-2, -1)).squeeze(-2) / self.d**0.5  # (..., T)
-        if self.scheme == "linear bias":
-            scores = scores + linear_bias(T)[-1].to(x.device)
-        return softmax(scores)
+    def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the question's row of weights, (..., T)."""
+        return softmax(self.scheme(self, self.embed(x))[0])
 
-    def _placed(self, x: torch.Tensor, start: int) -> torch.Tensor:
-        """Embed tokens, and add a vector for each position where the scheme has one."""
-        embedded, rows = self.embed(x), slice(start, start + x.shape[-2])
-        if self.scheme == "learned":
-            return embedded + self.table.weight[rows]
-        if self.scheme == "sinusoids":
-            return embedded + sinusoids(rows.stop, self.d)[rows].to(x.device)
-        return embedded
+    def scores(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the question's scores with all lines, (..., T), for x (..., T, d)."""
+        return score(self.W_query(x), self.W_key(x))
+
+
+Scheme = Callable[[StoryReader, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+
+
+def score(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    """Return the scores of the last query with all keys, (..., T), for both (..., T, d)."""
+    return (queries[..., -1:, :] @ keys.transpose(-2, -1)).squeeze(-2) / keys.shape[-1] ** 0.5
+
+
+def none(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Say nothing of where a line stands."""
+    return reader.scores(x), x
+
+
+def learned(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Add a learned vector to every line."""
+    x = reader.table(x)
+    return reader.scores(x), x
+
+
+def with_sinusoids(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Add to every line where the hands of some clocks point."""
+    x = x + sinusoids(*x.shape[-2:]).to(x.device)
+    return reader.scores(x), x
+
+
+def penalty(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Take from every score the distance to the line."""
+    return reader.scores(x) + linear_bias(x.shape[-2])[-1].to(x.device), x
+
+
+def rotary(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Turn the query and every key by where they stand."""
+    turns = rotary_frequencies(x.shape[-1], x.shape[-2]).to(x.device)
+    queries, keys = reader.W_query(x), reader.W_key(x)
+    return score(apply_rotary(queries, turns), apply_rotary(keys, turns)), x
+
+
+SCHEMES: dict[str, Scheme] = {
+    "none": none,
+    "learned": learned,
+    "sinusoids": with_sinusoids,
+    "linear bias": penalty,
+    "rotary": rotary,
+}
 
 
 def sinusoids(T: int, d: int) -> torch.Tensor:
@@ -120,6 +154,18 @@ def encode(lines: Sequence[tuple[str, str]], asked: str) -> tuple[tuple[str, ...
     what = torch.tensor([[_place("thing", thing, THINGS) for _, thing in lines]])
     (story,) = _stories(who, what, torch.tensor([_place("thing", asked, THINGS)]))
     return (*(f"{person} {thing}" for person, thing in lines), f"{asked}?"), story
+
+
+def decode(story: torch.Tensor) -> tuple[str, ...]:
+    """Return the labels of a story (T, 13), as ``encode`` gives them.
+
+    >>> decode(encode([("Ann", "key"), ("Bob", "lamp")], asked="key")[1])
+    ('Ann key', 'Bob lamp', 'key?')
+    """
+    who = story[:, : len(PEOPLE)].argmax(dim=-1).tolist()
+    what = story[:, len(PEOPLE) : -1].argmax(dim=-1).tolist()
+    lines = [f"{PEOPLE[i]} {THINGS[j]}" for i, j in zip(who, what, strict=True)]
+    return (*lines[:-1], f"{THINGS[what[-1]]}?")
 
 
 def draw_stories(
@@ -159,7 +205,8 @@ def train(
         device = device_of(reader)
         return functional.cross_entropy(reader(x.to(device)), people.to(device))
 
-    title = f"positions: {getattr(reader, 'scheme', type(reader).__name__)}"
+    scheme = getattr(reader, "scheme", type(reader))
+    title = f"positions: {scheme.__name__}"
     return minimise(reader, draw_loss, batches, LEARNING_RATE, title, **options)
 
 

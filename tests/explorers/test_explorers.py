@@ -151,7 +151,7 @@ def test_reset_goes_back_to_the_start(topic):
     subject.reset()
     start, defaults = subject.view.value, subject.settings
     for control in subject.controls:
-        if isinstance(control, Seed | Slider | Steps):
+        if isinstance(control, Seed | Slider | Steps | Switch):
             subject.widgets[control.name].value = values(subject, control)[-1]
     assert subject.settings != defaults
     subject.reset_button.click()
