@@ -238,12 +238,10 @@ class MinimalLanguageModel(nn.Module):
         context_length: the most tokens it will read at once.
         num_heads: how many heads share ``d``.
         hidden: numbers per token inside the feed-forward network (default: 4 d).
-        positions: whether a learned vector is added to every token; without it, a token can't
-            tell in which order the ones before it came.
 
     Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, ``num_heads`` does not
-            divide ``d``, or ``positions`` is not a bool.
+        TypeError, ValueError: a size is not an integer of at least 1, or ``num_heads`` does
+            not divide ``d``.
 
     >>> _ = torch.manual_seed(123)
     >>> model = MinimalLanguageModel(vocab_size=11, d=6, context_length=5, num_heads=2)
@@ -260,26 +258,21 @@ class MinimalLanguageModel(nn.Module):
         context_length: int,
         num_heads: int,
         hidden: int | None = None,
-        positions: bool = True,
     ):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, d)
-        self.positions = LearnedPositions(context_length, d) if positions else None
+        self.positions = LearnedPositions(context_length, d)
         self.attention = MultiHeadAttention(d, d, context_length, 0.0, num_heads)
         self.feed_forward = FeedForward(d, hidden)
         self.output = nn.Linear(d, vocab_size)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Map token ids (..., T) to logits (..., T, vocab_size) for the token that comes next."""
-        x = self._embed(ids)  # (..., T, d)
+        x = self.positions(self.embedding(ids))  # (..., T, d)
         mixed = self.attention(x)  # (..., T, d): every token reads earlier ones
         worked = self.feed_forward(mixed)  # (..., T, d): and works on what it has read
         return self.output(worked)
 
     def attention_weights(self, ids: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) for token ids (..., T)."""
-        return self.attention.attention_weights(self._embed(ids))
-
-    def _embed(self, ids: torch.Tensor) -> torch.Tensor:
-        x = self.embedding(ids)  # (..., T, d)
-        return x if self.positions is None else self.positions(x)
+        return self.attention.attention_weights(self.positions(self.embedding(ids)))

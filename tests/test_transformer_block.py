@@ -170,12 +170,9 @@ class TestFeedForward:
 
 
 class TestModel:
-    @pytest.mark.parametrize("positions", [True, False])
-    def test_is_its_pieces_in_order(self, positions):
-        model, ids = make(hidden=5, positions=positions), draw_ids(B, T)
-        x = model.embedding.weight[ids]
-        if positions:
-            x = x + model.positions.weight[:T]
+    def test_is_its_pieces_in_order(self):
+        model, ids = make(hidden=5), draw_ids(B, T)
+        x = model.embedding.weight[ids] + model.positions.weight[:T]
         hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
         attention, parts = model.attention, []
         for head in torch.arange(D).chunk(HEADS):
@@ -207,9 +204,8 @@ class TestModel:
     def test_positions_tell_the_order_of_what_came_before(self):
         ids = torch.tensor([1, 2, 3, 4, 5])
         swapped = ids[[0, 3, 2, 1, 4]]
-        without, having = make(positions=False), make()
-        assert torch.allclose(without(ids)[-1], without(swapped)[-1], atol=1e-6)
-        assert not torch.allclose(having(ids)[-1], having(swapped)[-1], atol=1e-5)
+        model = make()
+        assert not torch.allclose(model(ids)[-1], model(swapped)[-1], atol=1e-5)
 
     def test_attention_weights(self):
         model, ids = make(), draw_ids(B, T)
@@ -266,7 +262,6 @@ class TestModel:
             ((7, 4.0, 5, 2), TypeError, r"d must be an integer, got 4.0"),
             ((7, 4, 5, True), TypeError, r"num_heads must be an integer, got True"),
             ((7, 4, 5, 2, 0), ValueError, r"hidden must be at least 1, got 0"),
-            ((7, 4, 5, 2, None, 1), TypeError, r"positions must be True or False, got 1"),
         ],
     )
     def test_bad_sizes(self, arguments, error, message):

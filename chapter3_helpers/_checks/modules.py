@@ -28,7 +28,7 @@ SIZES = (  # in the order in which a module prints them
 )
 CHECKS: dict[str, Check] = {
     **dict.fromkeys((*SIZES, "d_model", "batch_size", "steps"), of_value(check_size)),
-    **dict.fromkeys(("qkv_bias", "rotary", "positions"), of_value(check_flag)),
+    **dict.fromkeys(("qkv_bias", "rotary"), of_value(check_flag)),
     "dropout": of_value(lambda name, value: check_dropout(value, name)),
     "x": lambda name, given, module: check_input(name, given[name], module),
     "ids": lambda name, given, module: check_ids(

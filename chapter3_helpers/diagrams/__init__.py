@@ -66,7 +66,7 @@ What is here:
     grouped_query       query heads that share keys, a cache that grows by a row
     performance         what crosses the memory bus, step by step and tile by tile
     tensor_parallel     which weights and heads live where, the sum that joins them, the ring
-    transformer_block   from words to the next word, and one word through whole blocks
+    transformer_block   one word's way through whole blocks
     core/               what diagrams are made of, and how they are drawn
 """
 
@@ -87,7 +87,7 @@ from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, 
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram, look_back_diagram
 from chapter3_helpers.diagrams.tensor_parallel import cut_diagram, processes_diagram, ring_diagram
 from chapter3_helpers.diagrams.trainable_qkv import roles_diagram
-from chapter3_helpers.diagrams.transformer_block import lane_diagram, language_model_diagram
+from chapter3_helpers.diagrams.transformer_block import lane_diagram
 
 __all__ = [
     "Arrow",
@@ -103,7 +103,6 @@ __all__ = [
     "encoder_decoder_diagram",
     "heads_diagram",
     "lane_diagram",
-    "language_model_diagram",
     "last_row_diagram",
     "look_back_diagram",
     "one_query_diagram",

@@ -44,12 +44,6 @@ def lane(d, blocks):
     return diagrams.lane_diagram("oven", 17, *numbers(2, d), parts, numbers(d), *words)
 
 
-def language_model(tokens, d, residuals):
-    x, attended, worked = numbers(3, tokens, d)
-    weights = np.tril(np.full((tokens, tokens), 0.2))
-    return diagrams.language_model_diagram(WORD * tokens, x, weights, attended, worked, residuals)
-
-
 def look_back(tokens, d):
     states, scores = numbers(tokens, d), numbers(tokens)
     arrays = (states[0], scores, abs(scores), states[0])
@@ -114,9 +108,6 @@ SIZES = {
     encoder_decoder: [(1,), (2,), (3,), (4,)],
     heads: [(1, 1), (1, 4), (2, 2), (2, 4), (2, 5), (3, 3)],
     lane: [(1, 1), (8, 2), (64, 2), (5, 4)],
-    language_model: [
-        (*size, more) for size, more in product(((1, 2), (2, 8), (6, 8), (4, 11)), BOTH)
-    ],
     look_back: [(1, 2), (3, 64), (9, 11)],
     one_query: [(*size, more) for size, more in product(((1, 1), (3, 2), (6, 3), (9, 3)), BOTH)],
     matrix_product: [(1, 1, 1), (2, 6, 3), (6, 2, 3), (8, 8, 4), (12, 12, 3, "ab")],
