@@ -21,6 +21,8 @@ SLOW = (
     "multihead_wrapper_explorer()",
     "(4, 384, 256)",
     "GPT-2's largest",
+    "def learn(texts",
+    "docstring_words()",
 )
 
 
@@ -186,6 +188,27 @@ EDITS = {
         "is_causal=False",
         {"weights_of = ": "weights, largest difference: 0.00000"},
         ["theirs = nn.MultiheadAttention"],
+    ),
+    "10 without the one before": (
+        "10_handmade_transformer",
+        "handmade_model",
+        "        W_query[position, max(position - 1, 0)]",
+        "        # W_query[position, max(position - 1, 0)]",
+        {
+            "package_run = ": "largest difference in any step: 1024.0000",
+            'for prompt in ("a", "ba"': "a     bababababa\n",
+            'own_prompt = "': "",
+            "aimless = ": "as it was        18 of 27 letters",
+        },
+        ["handmade_transformer_explorer()", "count_operations(five, model)", "swapped = "],
+    ),
+    "11 with positions from 0 again": (
+        "11_grouped_query_kv_cache",
+        "GroupedQueryAttention",
+        "rotary_frequencies_after(cache,",
+        "rotary_frequencies_after(None,",
+        {"in_two_calls = ": "difference from all at once: 0.06", "chunk_weights = ": ""},
+        ["sentence_cache = ", "cache.truncate(50)", "def forgetful("],
     ),
 }
 
