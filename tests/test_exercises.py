@@ -1,6 +1,7 @@
 import contextlib
 import importlib
 import io
+import math
 import pkgutil
 import sys
 
@@ -19,6 +20,8 @@ from chapter3_helpers.exercises import (
     handmade_transformer,
     multihead_wrapper,
     performance,
+    recurrent,
+    softmax,
     trainable_qkv,
 )
 from chapter3_helpers.exercises.feedback import Feedback
@@ -77,6 +80,7 @@ forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lam
         (forgets_return, "not yet. Your function returned None. Is a `return` missing?"),
         (lambda x: x + x, "correct."),
         (lambda x: (x + x).tolist(), "correct."),
+        (lambda x: (x + x).bfloat16(), "correct."),
         (lambda x: x**2, "not yet. That is a square."),
         (lambda x: x[:1] * 2, "not yet. The answer for the input of shape (2,) has shape (1,)"),
         (lambda x: x * 3, "not yet. The shape is right for the input of shape (2,), but 2 of 2"),
@@ -386,6 +390,10 @@ def share_by_repeating(queries, keys):
     return queries @ repeated.mT
 
 
+def beside_an_offer_for_each_key(scores):
+    return scores.exp() / (scores.exp().sum(dim=1, keepdim=True) + scores.shape[1])
+
+
 def by_the_place(kind):
     return ("W_query", kind(np.argwhere(np.ones((1, 1)))[0]))
 
@@ -440,6 +448,11 @@ def by_the_place(kind):
         (handmade_transformer.AAAB, looking_two_back(2, 3, 4), "correct."),
         (handmade_transformer.AAAB, looking_two_back(3, 4), "not what was expected"),
         (handmade_transformer.AAAB, looking_two_back(4), "the last position alone"),
+        (
+            handmade_transformer.AAAB,
+            handmade_transformer.completer(handmade_transformer.looking_back(0, 2)),
+            "by the one before that",
+        ),
         (handmade_transformer.IDLE_WEIGHT, by_the_place(lambda place: place), "correct."),
         (handmade_transformer.IDLE_WEIGHT, by_the_place(torch.tensor), "correct."),
         (handmade_transformer.IDLE_WEIGHT, by_the_place(list), "correct."),
@@ -449,6 +462,16 @@ def by_the_place(kind):
         (grouped_query.GROUPED_SCORES, share_by_repeating, "a tensor of 2160 numbers was made"),
         (grouped_query.GROUPED_SCORES, share_by_broadcasting, "a tensor of 2160 numbers was made"),
         (performance.MERGE, merge, "Large scores overflow"),
+        (performance.ONE_TOKEN, 2.0, "operations for each number"),
+        (performance.ONE_TOKEN, 0.25, "two operations for each weight"),
+        (performance.ONE_TOKEN, 1.0, "weights of two bytes"),
+        (recurrent.WORDS, 260, "one choice among 26 x 10"),
+        (recurrent.WORDS, 10**26, "words of 26 letters from an alphabet of ten"),
+        (softmax.HALF, 5.0, "the ratio of its weight"),
+        (softmax.HALF, math.log(6), "with five others, not with six"),
+        (softmax.HALF, math.log(2), "2 parts of 7"),
+        (softmax.HALF, math.log10(5), "to base 10"),
+        (softmax.DECLINE, beside_an_offer_for_each_key, "once for each key"),
     ],
 )
 def test_answers_at_the_edge(exercise, attempt, verdict):

@@ -26,6 +26,13 @@ def test_sums_are_those_of_the_rows(training):
         assert training or said == [1.0] * 6
 
 
+@pytest.mark.parametrize(("draw", "said"), [(1, "mean of 1 draw"), (2, "mean of 2 draws")])
+def test_draws_are_counted(draw, said):
+    panels = dropout.dropout_panels(start(dropout, draw=draw))
+    first, mean, _ = [panel.title for panel in panels if isinstance(panel, Matrix)]
+    assert (first, mean) == (f"draw {draw}: what is left, divided by 1 - p", said)
+
+
 def test_a_head_that_has_learned_is_asked_by_the_full_stop(monkeypatch):
     torch.manual_seed(0)
     heads = MultiHeadAttentionWrapper(who_whom.D_IN, 16, who_whom.T, 0.0, 2)

@@ -192,6 +192,27 @@ def test_every_control_has_a_label_a_tooltip_and_a_readout(topic):
         assert len(control.tooltip) > 10
         if isinstance(control, Slider | Steps) and not isinstance(control, Buttons):
             assert widget.readout
+            every = values(explorer(topic), control)
+            assert every == sorted(set(every))
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_player_goes_from_the_first_step_to_the_last(topic):
+    subject = getattr(explorers, f"{topic}_explorer")()  # no option has changed in it
+    for control in subject.controls:
+        if getattr(control, "play", None):
+            player, every = subject.places[control.name].children[0], values(subject, control)
+            places = range(len(every)) if isinstance(control, Steps) else every
+            assert [player.min, player.max] == [places[0], places[-1]]
+            assert player.step == getattr(control, "step", 1)
+
+
+def test_the_back_rows_view_is_marked_on_the_page_while_it_is_shown():
+    subject = explorers.attention_explorer()
+    for present in (True, False):
+        subject.present_button.value = present
+        assert subject.view.value == render(subject.panels(subject.settings), present)
+        assert ("c3-present" in subject._dom_classes) == present
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -212,11 +233,11 @@ def test_markup_that_a_reader_types_is_escaped(topic):
     subject = explorer(topic)
     for control in subject.controls:
         if isinstance(control, TextField):
-            subject.set(**{control.name: "<i>x</i> <script>y</script>"})
+            subject.set(**{control.name: "<i>x</i> R&lt;D <script>y</script>"})
             subject.code_button.value = True
             for view in (subject.view, subject.code_view):
-                assert "<i>" not in view.value
-                assert "<script>" not in view.value
+                for markup in ("<i>", "<script>", "R&lt;D"):
+                    assert markup not in view.value
             subject.code_button.value = False
     subject.reset()
 

@@ -26,6 +26,7 @@ def settings(**changed):
 
 def test_the_last_word_finds_its_noun_and_not_before_it_is_read():
     assert "“sour” looks most at “milk”" in masking_panels(settings())[0].text
+    assert masking_state(settings())["tokens"][masking_explorer().settings["column"]] == "milk"
     turned = masking_state(settings(text=reason_first(SENTENCE)))
     sour = turned["tokens"].index("sour")
     assert turned["weights"][sour, sour + 1 :].eq(0).all()

@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 
 from chapter3_helpers._figures.colours import WEIGHT_COLOURS, shade
-from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.diagrams import Block, Diagram
+from chapter3_helpers.explorers.core.drawings import Curves, Flow
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Facts, Heads, Matrix, Note, render
 
 NAN = float("nan")
+ONE = np.array([[1.0]])
+MARKUP = {'<b>"': "&lt;b&gt;&quot;", "R&lt;D": "R&amp;lt;D"}
 
 
 @pytest.mark.parametrize("line", [[0.0, 0.0], [-1.0, 0.0], [NAN, NAN]])
@@ -47,6 +50,30 @@ def test_panels_need_neither_torch_nor_matplotlib():
     code = "import sys, chapter3_helpers.explorers.core.panels; print(sorted(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(heavy) & set(ast.literal_eval(found.stdout))
+
+
+@pytest.mark.parametrize(("text", "escaped"), [*MARKUP.items()])
+@pytest.mark.parametrize(
+    "panel",
+    [
+        lambda text: Matrix(text, ONE, [text], corner=(text, text)),
+        lambda text: Matrix(text, ONE, [text], texts=[[text]]),  # with stops for the keyboard
+        lambda text: Heads(text, ONE[None], names=[text]),
+        lambda text: Bars(text, [text], [1.0]),
+        lambda text: Facts({text: text}, text),
+        lambda text: Note(text),
+        lambda text: Lines(text, ONE, [text], [text], sides=text),
+        lambda text: Curves(text, text, text, [0.0, 1.0], {text: [0.0, 1.0], "b": [0.0, 1.0]}),
+        lambda text: NumberPath([text], 0, 0, ONE, ONE, ONE),
+        lambda text: Flow(Diagram(text, [Block(name=text, values=[text], kind="tokens")])),
+        lambda text: Flow(Diagram("t", [Block(name="x", values=ONE, rows=[text], columns=[text])])),
+    ],
+)
+def test_every_text_is_shown_as_it_was_given_and_is_no_markup(panel, text, escaped):
+    shown = panel(text).html()
+    assert escaped in shown
+    assert text not in shown
+    assert '&gt;"' not in shown, "a quote would end an attribute"
 
 
 @pytest.mark.parametrize("signed", [False, True])

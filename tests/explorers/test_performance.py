@@ -76,4 +76,5 @@ def test_a_post_reaches_up_to_the_roof_where_each_of_two_variants_stands():
     for name, place in (("split", 1), ("fused", 3)):
         post = [(x, y) for x, y in zip(drawn.x, drawn.lines[name], strict=True) if y == y]
         assert [x for x, _ in post] == [state["intensities"][place]] * 2
+        assert post[0][1] == drawn.lines["roof"][0]
         assert post[1][1] == pytest.approx(min(60e12, state["intensities"][place] * 4e12) / 1e9)

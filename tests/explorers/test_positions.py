@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.panels import Heads, Matrix, Note
+from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note
 from chapter3_helpers.explorers.positions import (
     ALIBI,
     CONTROLS,
@@ -77,6 +77,33 @@ def test_the_curve_goes_through_the_scores_of_the_sentence(scheme):
         torch.testing.assert_close(curve, curve.flip(0))
     if scheme == ROTARY:  # the same keys and queries one position apart, whose order matters
         assert not torch.allclose(curve, curve.flip(0), atol=1e-2)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("changed", [{"seed": 5, "start": 9}, {"causal": True, "head": 1}])
+def test_the_axis_of_the_scores_ends_at_the_even_numbers_around_them(scheme, changed):
+    curves = find(Curves, positions_panels({**DEFAULTS, "scheme": scheme, **changed}))
+    scores = torch.cat([*curves.lines.values()])
+    scores, (low, high) = scores[scores.isfinite()], curves.limits
+    assert low % 2 == high % 2 == 0
+    assert low <= scores.min() < low + 2
+    assert high - 2 < scores.max() <= high
+
+
+@pytest.mark.parametrize(
+    ("scheme", "told"),
+    [
+        (NONE, "nothing"),
+        (LEARNED, "a row of an untrained table (512, 4), times ten"),
+        (SINUSOIDS, "cosine and sine of a fast and of a slow hand"),
+        (LINEAR, "-1 for each position between query and key"),
+        (ALIBI, "-0.125 for each position between query and key"),  # the third of 1/2, 1/4, ...
+        (ROTARY, "1 and 0.1 radians for each position"),  # the root of 100 below 1
+    ],
+)
+def test_what_tells_the_order(scheme, told):
+    settings = {**DEFAULTS, "scheme": scheme, "head": 2, "theta": 100.0}
+    assert [*find(Facts, positions_panels(settings)).values.values()] == [told]
 
 
 def test_alibi_shows_every_head_and_the_others_one():

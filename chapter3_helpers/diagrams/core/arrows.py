@@ -16,7 +16,6 @@ class Arrow:
             the first of its blocks.
         text: what happens on the way, ``@ W_query``.
         weight: from 0 to 1, how thick a straight line is to be; its text is said, not drawn.
-        state: as for a block (default: grey if an end is, else that of the target).
         via: the way round what stands between: ``above`` or ``below`` within a row, ``right``
             within a column; a line with a weight goes through the gap on the ``right``. To a row
             further down, ``below`` leads out at the bottom and in at the top.
@@ -27,13 +26,10 @@ class Arrow:
     target: str
     text: str = ""
     weight: float | None = None
-    state: str | None = None
     via: str | None = None
     sign: bool = False
 
     def __post_init__(self):
-        if self.state is not None:
-            check_choice("state", self.state, STATES)
         if self.via is not None:
             check_choice("via", self.via, ("above", "below", "right"))
         if self.weight is not None and not 0 <= self.weight <= 1:

@@ -111,9 +111,8 @@ class Graph:
         return self._routes[arrow]
 
     def state_of(self, arrow: Arrow, source: str | None = None) -> str:
-        """Return whether an arrow, or its way from one of its sources, is known, lit or grey."""
-        if arrow.state is not None:
-            return arrow.state
+        """Return whether an arrow, or its way from one of its sources, is known, lit or grey: grey
+        if an end is, else as its target."""
         sources = arrow.sources if source is None else (source,)
         states = [self[name].state for name in (*sources, arrow.target)]
         return "grey" if "grey" in states else states[-1]

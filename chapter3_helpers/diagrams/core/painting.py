@@ -73,8 +73,8 @@ def measure(thing: Block | Plane, cell: int) -> Size:
 def drawn(count: int) -> tuple[int, ...]:
     """Return which of so many rows or columns are drawn: all of them, or evenly spaced ones.
 
-    >>> drawn(4), drawn(768)[:3]
-    ((0, 1, 2, 3), (0, 25, 49))
+    >>> drawn(4), drawn(768)[:3], drawn(768)[-1]
+    ((0, 1, 2, 3), (0, 25, 49), 767)
     """
     if count <= MOST_CELLS:
         return tuple(range(count))
