@@ -213,9 +213,9 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
     """Rotate queries or keys by their position; never the values.
 
     Neighbours form a pair: x[..., 2k] and x[..., 2k + 1] are turned together, as the coordinates
-    of a point, by the angle of frequency k. (Other code pairs x[..., k] with x[..., k + D/2]: the
-    same idea with the columns in another order, so weights trained for one have to be reordered
-    for the other.)
+    of a point, by the angle of frequency k. Written as one complex number they are turned by one
+    product. (Other code pairs x[..., k] with x[..., k + D/2]: the same idea with the columns in
+    another order, so weights trained for one have to be reordered for the other.)
 
     A rotation keeps every norm, and the score of a rotated query and a rotated key depends on how
     far apart the two are, not on where they stand.
@@ -241,8 +241,7 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
 
     Source: Su et al., "RoFormer" (2021); the worked walk.
     """
-    cos, sin = frequencies[: x.shape[-2]].real, frequencies[: x.shape[-2]].imag  # (T, D/2) each
     numbers = x.to(torch.promote_types(x.dtype, torch.float32))  # half precision in float32
-    first, second = numbers[..., 0::2], numbers[..., 1::2]  # (..., T, D/2) each: the pairs
-    turned = torch.stack([first * cos - second * sin, first * sin + second * cos], dim=-1)
-    return turned.flatten(start_dim=-2).to(x.dtype)  # (..., T, D/2, 2) -> (..., T, D)
+    pairs = torch.view_as_complex(numbers.unflatten(-1, (-1, 2)).contiguous())  # (..., T, D/2)
+    turned = pairs * frequencies[: x.shape[-2]]
+    return torch.view_as_real(turned).flatten(start_dim=-2).to(x.dtype)  # (..., T, D)
