@@ -6,14 +6,14 @@ The lessons lie here, one a notebook, in the order in which they build on one an
     multihead_wrapper  fused_multihead  positions  transformer_block  handmade_transformer
     grouped_query  performance  tensor_parallel/
 
-What notebooks share: sentence, lexicon, plots, diagrams/, show_source, copy_weights.
+What notebooks share: sentence, lexicon, plots, diagrams/, copy_weights.
 What supports them:
 
     training/    toy tasks and languages, next-word prediction, training loops with a progress bar
     benchmarks/  every implementation of attention, timed
     exercises/   what checks a reader's answers, one file a notebook
     explorers/   sliders and the panels that follow them, one file a notebook
-    _checks/     refusals of bad arguments, and what attention modules share
+    _checks/     refusals of bad arguments: @checked for classes, numbers, tensors
     _figures/    figures that carry words, tick labels in any script, colours
 
 Importing the package itself costs nothing.

@@ -1,1 +1,1 @@
-"""Refusals of bad arguments, ``numbers`` (no torch needed) and ``tensors``; ``modules``."""
+"""Refusals of bad arguments: ``@checked`` for classes, ``checked_by`` for functions; ``numbers``."""
