@@ -1,1 +1,1 @@
-"""Refusals of bad arguments: ``@checked`` for classes, ``checked_by`` for functions; ``numbers``."""
+"""Refusals of bad arguments: ``@checked`` for classes, ``checked_by`` for functions."""
