@@ -14,9 +14,17 @@ from chapter3_helpers import explorers
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.explorers.attention import COMPUTATION, NUMBER
 from chapter3_helpers.explorers.core.attention_state import attention_state
-from chapter3_helpers.explorers.core.mechanisms import AT_RANDOM, BY_HAND, CAUSAL, CLASSES, SPLIT
+from chapter3_helpers.explorers.core.mechanisms import (
+    AT_RANDOM,
+    BY_HAND,
+    CAUSAL,
+    CLASSES,
+    SPLIT,
+    V2,
+)
+from chapter3_helpers.explorers.core.panels import Note
 from chapter3_helpers.fused_multihead import MultiHeadAttention
-from tests.explorers import run
+from tests.explorers import find, run
 from tests.notebook_files import explorer_calls
 from tests.regression.stills import first_state
 
@@ -43,10 +51,6 @@ def written(kind: type[nn.Module], *edits: tuple[str, str]) -> type[nn.Module]:
     return space["Own"]
 
 
-def note(explorer) -> str:
-    return explorer.panels(explorer.settings)[0].text
-
-
 @pytest.mark.parametrize("made", [BY_HAND, AT_RANDOM])
 @pytest.mark.parametrize("mechanism", CLASSES)
 def test_it_opens_on_the_mechanism_that_the_class_is_and_shows_what_the_package_shows(
@@ -67,61 +71,48 @@ def test_it_opens_on_the_mechanism_that_the_class_is_and_shows_what_the_package_
     assert not any("import" in line and "Own" in line for line in lines)
     weights = run(lines, Own=own_class)["weights"]
     torch.testing.assert_close(weights.reshape(state.weights.shape), state.weights)
-
-
-def test_every_other_mechanism_is_still_the_packages():
-    explorer = explorers.attention_explorer(written(CausalAttention, NO_MASK), made=AT_RANDOM)
-    explorer.set(mechanism=SPLIT, num_heads=4)
-    package = explorers.attention_explorer(made=AT_RANDOM)
-    assert explorer.settings == package.settings
-    assert explorer.view.value == package.view.value
+    for explorer in (own, package):  # of every other mechanism the package's class is shown
+        explorer.set(mechanism=SPLIT if mechanism != SPLIT else V2)
+    assert own.view.value == package.view.value
 
 
 @pytest.mark.parametrize("made", [BY_HAND, AT_RANDOM])
-def test_a_class_without_its_mask_is_shown_seeing_the_future(made):
-    own_class = written(CausalAttention, NO_MASK)
-    explorer = explorers.attention_explorer(own_class, made=made)
-    assert 'aria-label="hidden"' not in explorer.view.value
-    assert "It hides nothing: every token sees the future." in note(explorer)
-    explorer.set(show=COMPUTATION)
-    assert "masked" not in explorer.view.value
-    explorer.set(show=NUMBER, row=0, column=4)
-    (path,) = [p for p in explorer.panels(explorer.settings) if hasattr(p, "numbers")]
-    weight = float(attention_state(explorer.settings, {CAUSAL: own_class}).weights[0, 0, 4])
-    assert path.numbers["weight"] == pytest.approx(weight, abs=1e-5)
-    assert weight > 0
-
-
-def test_a_class_without_its_scaling_is_told_and_its_numbers_follow():
-    own_class = written(CausalAttention, NO_SCALING)
-    explorer = explorers.attention_explorer(own_class, made=AT_RANDOM, show=NUMBER, row=5)
-    assert "It does not divide the scores by √D." in note(explorer)
+@pytest.mark.parametrize(
+    ("edit", "words", "gone", "column"),
+    [
+        (NO_MASK, "It hides nothing: every token sees the future.", ("masked", "hidden from"), 6),
+        (NO_SCALING, "It does not divide the scores by √D.", ("sqrt", "divided by"), 2),
+    ],
+)
+def test_what_is_missing_is_told_and_every_view_follows(edit, words, gone, column, made):
+    own_class = written(CausalAttention, edit)
+    explorer = explorers.attention_explorer(own_class, made=made, row=5)
+    assert words in find(Note, explorer.panels(explorer.settings)).text
+    assert ('aria-label="hidden"' in explorer.view.value) == (edit != NO_MASK)
+    for show, missing in zip((COMPUTATION, NUMBER), gone, strict=True):
+        explorer.set(show=show, column=column)
+        assert missing not in explorer.view.value
+    state = attention_state(explorer.settings, {CAUSAL: own_class})
     path, matrix = explorer.panels(explorer.settings)[1:]
-    assert path.numbers["weight"] == pytest.approx(float(matrix.values[5, 2]), abs=1e-5)
-    assert "divided by" not in path.html()
-    explorer.set(show=COMPUTATION)
-    assert "sqrt" not in explorer.view.value
+    assert 0 < path.numbers["weight"] == pytest.approx(float(matrix.values[5, column]), abs=1e-5)
+    assert torch.equal(matrix.values, state.module.attention_weights(state.x).detach())
+
+
+class Doubled(CausalAttention):
+    def forward(self, x):
+        return torch.cat([super().forward(x)] * 2, dim=-1)
 
 
 @pytest.mark.parametrize("show", [COMPUTATION, NUMBER])
-def test_of_heads_that_are_cut_by_a_view_alone_only_the_weights_are_shown(show):
-    own_class = written(MultiHeadAttention, VIEW_ALONE)
-    explorer = explorers.attention_explorer(own_class, show=show)
-    assert note(explorer).endswith("only its weights can be shown.")
-    *_, matrix = explorer.panels(explorer.settings)
-    state = attention_state(explorer.settings, {SPLIT: own_class})
-    assert torch.equal(matrix.values, state.module.attention_weights(state.x)[0].detach())
-    assert not torch.equal(matrix.values, attention_state(explorer.settings).weights[0])
-
-
-def test_a_class_that_makes_something_else_of_the_weights_is_not_explained():
-    class Doubled(CausalAttention):
-        def forward(self, x):
-            return torch.cat([super().forward(x)] * 2, dim=-1)
-
-    explorer = explorers.attention_explorer(Doubled, made=AT_RANDOM)
-    assert "only its weights" in note(explorer)
-    assert attention_state(explorer.settings, {CAUSAL: Doubled}).context.shape == (7, 16)
+@pytest.mark.parametrize("own_class", [written(MultiHeadAttention, VIEW_ALONE), Doubled])
+def test_of_a_class_that_cannot_be_explained_only_the_weights_are_shown(own_class, show):
+    explorer = explorers.attention_explorer(own_class, made=AT_RANDOM, show=show)
+    panels = explorer.panels(explorer.settings)
+    assert find(Note, panels).text.endswith("only its weights can be shown.")
+    state = attention_state(explorer.settings, {explorer.settings["mechanism"]: own_class})
+    weights = state.module.attention_weights(state.x).detach().reshape(state.weights.shape)
+    assert torch.equal(panels[-1].values, weights[0])
+    assert torch.equal(state.context, state.module(state.x))
 
 
 def test_an_error_in_the_class_is_a_sentence_and_drawing_goes_on_after_it():
