@@ -1,6 +1,7 @@
 """Every explorer survives whatever its controls can be moved to."""
 
 import gc
+import html
 import importlib
 import inspect
 import random
@@ -277,6 +278,39 @@ def test_every_step_of_a_slider_is_accepted(topic):
                 assert subject.settings[control.name] == value
                 subject.set(**{control.name: round(value, 6)})  # as a reader would write it
     subject.reset()
+
+
+@pytest.mark.parametrize(
+    ("topic", "text", "words"),
+    [
+        ("attention", "", "Type at least one word."),
+        ("handmade_transformer", "abc", "a and b alone, not “c”"),
+        ("handmade_transformer", "", "has 0 letters; type 1 to 40"),
+        ("handmade_transformer", "a" * 41, "has 41 letters"),
+        ("masking", "She said that the bank was closed", "consist of the words"),
+        ("pronouns", "The wolf was shy", "got 'wolf'"),
+        ("pronouns", "the " * 30 + "milk was sour", "This sentence has 33 tokens"),
+        ("recurrent", "", "has 0 letters; type 1 to 24"),
+        ("recurrent", "two words", "letters a to z, not “ ”"),
+        ("recurrent", "naïve", "not “ï”"),
+        ("recurrent", "a" * 25, "has 25 letters"),
+        ("transformer_block", "", "has 0 letters"),
+        ("transformer_block", "a" * 25, "25 letters"),
+        ("transformer_block", "a1", "not “1”"),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_told_why_above_the_last_picture(topic, text, words):
+    subject = explorer(topic)
+    subject.reset()
+    before = subject.view.value
+    (field,) = (control for control in subject.controls if isinstance(control, TextField))
+    subject.widgets[field.name].value = text
+    said, _, dimmed = html.unescape(subject.view.value).partition('<div class="c3-stale"')
+    assert 'role="alert"' in said
+    assert words in said
+    assert html.unescape(before) in dimmed
+    subject.reset()
+    assert subject.view.value == before
 
 
 def test_two_explorers_share_nothing():

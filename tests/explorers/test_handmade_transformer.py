@@ -68,19 +68,6 @@ def test_a_change_that_the_count_misses_is_told_apart_from_one_without_effect():
     assert "as before, and 27 of 27 letters" in note({**unseen, "prompt": "aabaa"})
 
 
-@pytest.mark.parametrize(
-    ("prompt", "message"),
-    [
-        ("abc", "a and b alone, not “c”"),
-        ("", "has 0 letters; type 1 to 40"),
-        ("a" * 41, "has 41 letters"),
-    ],
-)
-def test_other_prompts_are_a_sentence(prompt, message):
-    with pytest.raises(ValueError, match=message):
-        handmade_transformer_state({**DEFAULTS, "prompt": prompt})
-
-
 @pytest.mark.parametrize("change", [{}, {"name": "c_proj_bias", "column": 5, "value": -1.0}])
 def test_the_changed_weight_alone_is_shown_with_what_it_was(change):
     array = handmade_transformer_panels({**DEFAULTS, **change})[1]

@@ -1,6 +1,5 @@
 """The explorer of two translators measures what it says."""
 
-import pytest
 import torch
 
 from chapter3_helpers.explorers.core.lines import Lines
@@ -41,17 +40,3 @@ def test_the_panels_hold_what_was_written_and_which_of_it_is_right():
     lines = find(Lines, panels)
     assert (lines.queries[0][-1], lines.keys[0][-1]) == (shown["better"][0], "u")
     assert torch.allclose(lines.values.sum(dim=1), torch.ones(13))
-
-
-@pytest.mark.parametrize(
-    ("word", "message"),
-    [
-        ("", "has 0 letters; type 1 to 24"),
-        ("two words", "letters a to z, not “ ”"),
-        ("naïve", "not “ï”"),
-        ("a" * 25, "has 25 letters"),
-    ],
-)
-def test_other_words_are_a_sentence(word, message):
-    with pytest.raises(ValueError, match=message):
-        state(word=word)
