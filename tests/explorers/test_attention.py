@@ -48,7 +48,7 @@ def close(block, tensor):
 
 @pytest.mark.parametrize("mechanism", [V1, V2, CAUSAL])
 def test_one_head_is_drawn_from_x_to_what_the_module_returns(mechanism):
-    diagram, state = drawn(mechanism=mechanism, d_out=7, seed=11)
+    diagram, state = drawn(mechanism=mechanism, d_out=7, seed=11, row=4)
     module, x = state.module, state.x
     project = [module.W_query, module.W_key, module.W_value]
     queries, keys, values = (x @ W if mechanism == V1 else W(x) for W in project)
@@ -59,6 +59,7 @@ def test_one_head_is_drawn_from_x_to_what_the_module_returns(mechanism):
     close(diagram["scaled"], queries @ keys.T / 7**0.5)
     close(diagram["weights"], module.attention_weights(x))
     close(diagram["context"], module(x))
+    assert diagram["weights"].picked == 4
     assert ("masked" in [block.name for block in diagram.blocks]) == (mechanism == CAUSAL)
 
 
@@ -97,14 +98,6 @@ def test_dropout_is_a_step_of_its_own_and_what_it_leaves_is_mixed(mechanism):
     np.testing.assert_allclose(diagram[f"context{last}"].values, mixed, rtol=1e-4, atol=1e-6)
 
 
-def test_every_block_follows_the_seed_and_the_picked_query_is_marked():
-    before, _ = drawn(mechanism=V2, d_out=3, seed=1, row=4)
-    after, _ = drawn(mechanism=V2, d_out=3, seed=2, row=2)
-    for name in ("queries", "keys", "values", "scores", "weights", "context"):
-        assert not np.allclose(before[name].values, after[name].values)
-    assert (before["weights"].picked, after["weights"].picked) == (4, 2)
-
-
 def test_what_is_drawn_can_be_read_aloud_and_pointed_at():
     subject = attention_explorer(show=COMPUTATION, text="a b c d e f")
     shown = subject.view.value
@@ -113,15 +106,6 @@ def test_what_is_drawn_can_be_read_aloud_and_pointed_at():
     weights = attention_state(subject.settings).weights
     notes = re.findall(r"<title>(\d\.\d{4}(?: \d\.\d{4})*)</title>", shown)
     assert " ".join(f"{weight:.4f}" for weight in weights[3, 5]) in notes
-
-
-@pytest.mark.parametrize("mechanism", CLASSES)
-def test_drawing_changes_no_random_numbers_of_the_reader(mechanism):
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    drawn(mechanism=mechanism)
-    assert torch.equal(torch.rand(3), expected)
 
 
 @pytest.mark.parametrize("mechanism", [V1, V2, CAUSAL, WRAPPER, SPLIT, FUSED])

@@ -147,10 +147,11 @@ def test_nothing_is_left_behind(topic):
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_reset_goes_back_to_the_start(topic):
+def test_reset_goes_back_to_the_start_and_no_random_number_is_used_up(topic):
     subject = explorer(topic)
     subject.reset()
     start, defaults = subject.view.value, subject.settings
+    random_numbers = torch.get_rng_state()
     for control in subject.controls:
         if isinstance(control, Seed | Slider | Steps | Switch):
             subject.widgets[control.name].value = values(subject, control)[-1]
@@ -158,6 +159,7 @@ def test_reset_goes_back_to_the_start(topic):
     subject.reset_button.click()
     assert subject.settings == defaults == {c.name: c.default for c in subject.controls}
     assert subject.view.value == start == render(subject.panels(defaults))
+    assert torch.equal(torch.get_rng_state(), random_numbers)  # the reader's are left alone
 
 
 def test_reset_goes_back_to_settings_of_ones_own():
