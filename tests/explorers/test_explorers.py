@@ -151,7 +151,7 @@ def test_reset_goes_back_to_the_start_and_no_random_number_is_used_up(topic):
     subject = explorer(topic)
     subject.reset()
     start, defaults = subject.view.value, subject.settings
-    random_numbers = torch.get_rng_state()
+    random_numbers = torch.manual_seed(2718).get_state()  # no explorer starts from this seed
     for control in subject.controls:
         if isinstance(control, Seed | Slider | Steps | Switch):
             subject.widgets[control.name].value = values(subject, control)[-1]
