@@ -73,7 +73,6 @@ def attention_scores(x: torch.Tensor) -> torch.Tensor:
     return x @ x.transpose(-2, -1)  # (..., T, d_in) @ (..., d_in, T) -> (..., T, T)
 
 
-@checked_by(_check)
 def simple_self_attention(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Mix every token with all others, weighted by how alike they are; nothing is trained.
 
