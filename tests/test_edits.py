@@ -166,6 +166,7 @@ EDITS = {
             "out_proj_diagram(": "",
             'who, verb, whom = "Grandma"': "",
             "print(wide(large))": "",
+            "weights_of = ": "",  # the packed projection is cut into other heads than the three
             "theirs = nn.MultiheadAttention": "",
         },
         [
@@ -175,7 +176,6 @@ EDITS = {
             "print(tuple(weights.shape))",
             "joined.shape",
             "print(tuple(steps.shape))",
-            "weights_of = ",
         ],
     ),
     "07 without scaling": (
