@@ -408,8 +408,9 @@ def test_training_finds_the_mechanism_from_all_texts_alone():
     """What notebook 10 says of learned weights, whose own numbers are not compared."""
     cells = code_cells(read(NOTEBOOKS / "10_handmade_transformer.ipynb"))
     (source,) = (cell.source for cell in cells if "def learn(" in cell.source)
-    names = {name: globals()[name] for name in ("MODEL", "accuracy", "forward", "predict_next")}
-    names |= {"tokenize": tokenize, "replace": replace, "np": np, "product": itertools.product}
+    names = {"model": MODEL, "forward": forward, "next_letter": predict_next}
+    names |= {"count_right": accuracy, "tokenize": tokenize, "replace": replace}
+    names |= {"np": np, "product": itertools.product}
     exec(source.split("heatmap(")[0], names)
     scores = {name: accuracy("aab" * 10, model) for name, model in names["learned"].items()}
     assert scores == {"pattern": (27, 27), "all texts": (27, 27)}

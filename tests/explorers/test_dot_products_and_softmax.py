@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from chapter3_helpers.explorers import dot_products_explorer
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.panels import Bars, Facts
 from chapter3_helpers.explorers.dot_products import dot_products_panels
@@ -66,3 +67,9 @@ def test_softmax_and_the_quotient_are_told_side_by_side(change, said):
     assert isinstance(quotients, Bars)
     assert float(weights.values.sum()) == pytest.approx(1.0)
     assert float(quotients.values.sum()) == pytest.approx(1.0)
+
+
+def test_a_number_in_the_code_is_written_as_the_control_shows_it():
+    explorer = dot_products_explorer()
+    explorer.set(length_a=0.1 + 0.2 + 0.4)  # 0.7000000000000001
+    assert "length_a = 0.7\n" in explorer.code(explorer.settings)

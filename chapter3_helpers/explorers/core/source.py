@@ -27,11 +27,16 @@ def source_of(state: Callable[[Settings], Any]) -> Callable[[Settings], Sequence
 
     def lines(settings: Settings) -> list[str]:
         imports, definitions, used, body = _parts(state)
-        given = "\n".join(f"{name} = {settings[name]!r}" for name in used)
+        given = "\n".join(f"{name} = {_written(settings[name])}" for name in used)
         parts = ["\n".join(imports), *definitions, given, body]
         return "\n\n".join(part for part in parts if part).splitlines()
 
     return lines
+
+
+def _written(value: Any) -> str:
+    """Write a setting as Python; steps of a slider add up to 0.7000000000000001, say."""
+    return repr(round(value, 9) if isinstance(value, float) else value)
 
 
 @cache
