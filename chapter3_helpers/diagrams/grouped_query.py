@@ -31,7 +31,7 @@ def sharing_diagram(queries: Any, keys: Any) -> Diagram:
         *(_strip("queries", "query", head, (head, 0), queries[head]) for head in range(H)),
         *(_strip("keys", "key", head, (head * H // K, 1), keys[head]) for head in range(K)),
     ]
-    arrows = [Arrow(f"queries {h}", f"keys {h * K // H}", weight=0.3) for h in range(H)]
+    arrows = [Arrow(f"queries {h}", f"keys {h * K // H}") for h in range(H)]
     return Diagram(f"{H} query heads, {K} key heads", blocks, arrows)
 
 

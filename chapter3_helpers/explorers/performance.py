@@ -154,8 +154,8 @@ def _note(settings: Settings, state: dict[str, Any]) -> str:
     busy = done / flops_per_second / state["seconds"][1]
     gain = state["seconds"][1] / state["seconds"][3]
     return (
-        f"At best fused is {gain:.1f} times as fast as split. In split, the processor would "
-        f"compute for {busy:.0%} of its time, and wait for memory for the rest."
+        f"By the two limits alone, fused is {gain:.1f} times as fast as split. In split, the "
+        f"processor would compute for {busy:.0%} of its time, and wait for memory for the rest."
     )
 
 
