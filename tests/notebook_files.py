@@ -12,12 +12,22 @@ from chapter3_helpers import explorers
 from chapter3_helpers.explorers.core.widget import Explorer
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
+ONE_PAGE = NOTEBOOKS / "one_page.ipynb"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 ANSWER = re.compile(r"<summary>Answer</summary>.*?```python\n(.*?)```", re.DOTALL)
 
 
 def notebook_paths(folder: Path = NOTEBOOKS) -> list[Path]:
     return sorted(folder.glob("*.ipynb"))
+
+
+def numbered_paths() -> list[Path]:
+    """Return the lessons: all notebooks but the page to come back to.
+
+    That page teaches nothing new. So it has no module, exercises, neighbours or folds of its own,
+    and rules about these hold for the lessons alone.
+    """
+    return [path for path in notebook_paths() if path != ONE_PAGE]
 
 
 def read(path: Path) -> nbformat.NotebookNode:

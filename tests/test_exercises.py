@@ -30,7 +30,7 @@ from chapter3_helpers.trainable_qkv import SelfAttention_v1
 from tests.notebook_files import (
     code_cells,
     exercises_with_answers,
-    notebook_paths,
+    numbered_paths,
     read,
     tags,
 )
@@ -499,7 +499,7 @@ def test_names_are_unique():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", numbered_paths(), ids=lambda path: path.stem)
 def test_answers_in_the_notebook_are_correct(path):
     """Every stub says that it was not attempted; with the answer in its place it is correct.
 
@@ -522,7 +522,7 @@ def run(source: str, space: dict) -> str:
     return output.getvalue()
 
 
-@pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", numbered_paths(), ids=lambda path: path.stem)
 def test_every_exercise_of_a_topic_stands_in_its_notebook(path):
     number, topic = path.stem.split("_", 1)
     names = [exercise.name for exercise in EXERCISES if exercise.name.startswith(number)]

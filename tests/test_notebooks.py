@@ -5,11 +5,12 @@ import re
 import nbformat
 import pytest
 
-from tests.notebook_files import NOTEBOOKS, notebook_paths, read
+from tests.notebook_files import NOTEBOOKS, notebook_paths, numbered_paths, read
 
-PATHS = notebook_paths()
+PATHS = numbered_paths()
 MAP = "00_why_attention.ipynb#The-map-of-the-series"
-every_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+every_notebook = pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
+every_lesson = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 
 
 def headings(notebook: nbformat.NotebookNode) -> list[str]:
@@ -29,7 +30,7 @@ def test_every_link_leads_to_a_notebook_and_a_heading_that_are_there(path):
         assert not anchor or anchor in headings(read(target)), f"{name}#{anchor}"
 
 
-@every_notebook
+@every_lesson
 def test_the_notebooks_before_and_after_and_the_map_are_one_click_away_at_both_ends(path):
     place = PATHS.index(path)
     wanted = {neighbour.name for neighbour in PATHS[max(place - 1, 0) : place + 2]} - {path.name}
@@ -39,7 +40,7 @@ def test_the_notebooks_before_and_after_and_the_map_are_one_click_away_at_both_e
         assert wanted <= set(re.findall(r"\]\(([^)\s]+)\)", cell.source))
 
 
-@every_notebook
+@every_lesson
 def test_a_folded_heading_stands_alone_since_what_shares_its_cell_is_not_folded(path):
     folded = [c for c in read(path).cells if c.metadata.get("jp-MarkdownHeadingCollapsed")]
     assert folded
@@ -47,7 +48,7 @@ def test_a_folded_heading_stands_alone_since_what_shares_its_cell_is_not_folded(
         assert re.fullmatch(r"#+ .*", cell.source.strip()), cell.source
 
 
-@every_notebook
+@every_lesson
 def test_what_follows_an_answer_stands_in_a_cell_of_its_own_since_it_would_stick_to_it(path):
     for cell in read(path).cells:
         if cell.cell_type == "markdown" and "</details>" in cell.source:
@@ -67,7 +68,7 @@ def path_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return found
 
 
-@every_notebook
+@every_lesson
 def test_a_path_is_short_and_asks_for_few_guesses(path):
     cells = path_cells(read(path))
     assert sum("**Predict" in cell.source for cell in cells) <= 4

@@ -11,7 +11,7 @@ import yaml
 from packaging.requirements import Requirement
 from rattler import MatchSpec
 
-from tests.notebook_files import notebook_paths, read
+from tests.notebook_files import notebook_paths, numbered_paths, read
 from tests.regression.regenerate import README_NOTEBOOK, README_PICTURE, readme_picture
 
 ROOT = Path(__file__).parents[1]
@@ -108,7 +108,7 @@ def test_every_notebook_has_a_module_tests_and_exercises_of_its_name():
         "05_dropout": ["dropout", "causal_attention"],
         "11_grouped_query_kv_cache": ["grouped_query"],
     }
-    for path in notebook_paths():
+    for path in numbered_paths():
         topics = names.get(path.stem, [path.stem.split("_", 1)[1]])
         for topic in topics:
             assert importlib.util.find_spec(f"chapter3_helpers.{topic}")

@@ -61,15 +61,15 @@ LETTERS = {
 }
 
 
-def attention_map(notebook: int) -> Diagram:
-    """Draw the map of attention as it stands at the start of a notebook.
+def attention_map(notebook: int | None = None) -> Diagram:
+    """Draw the map of attention as it stands at the start of a notebook, or the whole of it.
 
     What the notebook is about is lit and large, what the ones before it built is in colour. The
     rest is grey and has no shape yet. The numbers are those of three tokens; shapes are in
     letters, which the line below the title explains.
 
     Args:
-        notebook: its number, 0 to 13.
+        notebook: its number, 0 to 13; without one, every step is known and none is lit.
 
     Returns:
         The diagram, to be the last line of a cell.
@@ -82,8 +82,9 @@ def attention_map(notebook: int) -> Diagram:
     T = how many tokens, d = numbers for each
     Framed: softmax, mix.
     """
-    notebook = check_size("notebook", notebook, 0)
-    if notebook > LAST:
+    if notebook is None:
+        notebook = LAST + 1  # after all of them
+    elif check_size("notebook", notebook, 0) > LAST:
         raise ValueError(f"notebook must be at most {LAST}, got {notebook}")
     masked, projected = (state_in(notebook, step) != "grey" for step in ("mask", "queries"))
     numbers = example_numbers(*(state_in(notebook, step) != "grey" for step in OPTIONAL))
@@ -174,6 +175,8 @@ def state_in(notebook: int, step: str) -> str:
 
 
 def _title(notebook: int) -> str:
+    if notebook > LAST:
+        return "All of attention"
     lit = (step for step in BUILT_IN if state_in(notebook, step) == "lit")
     *most, last = ABOUT.get(notebook, lit)  # in the order of the way through the map
     return f"You are here: {' and '.join([', '.join(most), last] if most else [last])}"

@@ -40,7 +40,9 @@ def test_every_step_is_lit_once_and_known_ever_after():
 
 
 def test_every_step_stands_on_the_map():
-    diagram = attention_map(11)
+    diagram = attention_map()
+    assert {block.state for block in diagram.blocks} == {"known"}
+    assert diagram.title == "All of attention"
     names = [
         *(thing.name for thing in diagram.blocks),
         *(bracket.text for bracket in diagram.brackets),

@@ -18,7 +18,8 @@ from playwright.sync_api import Page
 from tqdm import tqdm
 from traitlets.config import Config
 
-from tests.notebook_files import KERNEL, NOTEBOOKS
+from tests import glossary
+from tests.notebook_files import KERNEL, NOTEBOOKS, ONE_PAGE, notebook_paths
 from tests.regression.stills import add_stills, photographer
 
 README_NOTEBOOK = "07_fused_multihead.ipynb"
@@ -86,6 +87,8 @@ def regenerate(path: Path, page: Page | None = None) -> None:
     keep_timings(notebook, before)
     tidy(notebook)
     add_stills(notebook, before, page)
+    if path.resolve() == ONE_PAGE:
+        glossary.fill(notebook)
     nbformat.validate(notebook)
     nbformat.write(notebook, path)
 
@@ -106,7 +109,7 @@ def readme_picture(notebook: nbformat.NotebookNode) -> bytes:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="*", type=Path, help="which (default: all)")
-    paths = parser.parse_args().notebooks or sorted(NOTEBOOKS.glob("*.ipynb"))
+    paths = parser.parse_args().notebooks or notebook_paths()
     failed = []
     with photographer() as page, tqdm(paths, unit="notebook") as progress:
         for path in progress:

@@ -22,7 +22,7 @@ from tests.notebook_files import (
     ExplorerCall,
     code_cells,
     explorer_calls,
-    notebook_paths,
+    numbered_paths,
     read,
 )
 from tests.ui.driver import PARSE, READ, PageExplorer
@@ -47,7 +47,7 @@ def explorers_of(path: Path) -> list[tuple[str, ExplorerCall]]:
     return [(cell.source, call) for cell, call in pairs if call]
 
 
-SHOWN = {path.stem: explorers_of(path) for path in notebook_paths()}
+SHOWN = {path.stem: explorers_of(path) for path in numbered_paths()}
 CALLS = {f"{stem}-{call.name}": call for stem, shown in SHOWN.items() for _, call in shown}
 
 
@@ -125,7 +125,7 @@ def book_page(browser):
 
 
 @built
-@pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", numbered_paths(), ids=lambda path: path.stem)
 def test_recorded_explorer_shows_what_the_package_computes(book_page, path):
     page = book_page
     visit(page, f"notebooks/{path.stem}")

@@ -1,0 +1,63 @@
+"""The glossary as data: what each term is called, what it is, and which notebook builds it."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+
+from tests.notebook_files import NOTEBOOKS, numbered_paths
+
+FILE = NOTEBOOKS.parent / "docs" / "glossary.json"
+HEADING = "## Glossary"
+PATHS = {path.stem[:2]: path for path in numbered_paths()}
+
+
+@dataclass(frozen=True)
+class Term:
+    """A row: the English term, Chinese ones, a sentence, the number of the notebook."""
+
+    term: str
+    chinese: list[str]
+    notebook: str
+    sentence: str
+    forms: list[str] = field(default_factory=list)  # how else the notebooks write it
+
+    @property
+    def anchor(self) -> str:
+        return "term-" + "".join(c if c.isalnum() else "-" for c in self.term.lower())
+
+    @property
+    def path(self) -> Path:
+        return PATHS[self.notebook]
+
+    @property
+    def names(self) -> list[str]:
+        return [self.term, *self.forms]
+
+
+TERMS = [Term(**row) for row in json.loads(FILE.read_text("utf-8"))]
+
+
+def find(text: str, notebook: str) -> Term | None:
+    """Return the term that a bold text in a notebook is: one that is built there, or the first."""
+    wanted = " ".join(text.split()).casefold()
+    rows = [row for row in TERMS if wanted in map(str.casefold, row.names)]
+    return min(rows, key=lambda row: row.notebook != notebook, default=None)
+
+
+def table() -> str:
+    """Return the table that stands at the end of the page to come back to."""
+    lines = ["| English | Chinese | notebook |", "|---|---|---|"]
+    for row in sorted(TERMS, key=lambda row: row.term.casefold()):
+        link = f"[{row.notebook}]({row.path.name})"
+        lines.append(f"| {row.term} | {', '.join(row.chinese)} | {link} |")
+    return "\n".join(lines)
+
+
+def fill(notebook: nbformat.NotebookNode) -> None:
+    """Put the table where the page has it."""
+    before, cell = notebook.cells[-2:]
+    if not before.source.endswith(HEADING):
+        raise ValueError(f"the page must end in {HEADING!r} and a cell with the table")
+    cell.source = table()
