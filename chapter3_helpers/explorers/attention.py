@@ -53,6 +53,7 @@ from chapter3_helpers.fused_multihead import count_parameters
 TEXT = "Ann saw cats and Bob saw dogs"
 WEIGHTS, COMPUTATION, NUMBER = "weights", "how they come about", "one number"
 MOST_HEADS = 24
+PICK = {"q": "row", "k": "column", "show": NUMBER}
 
 
 def has_heads(settings: Settings) -> bool:
@@ -153,7 +154,7 @@ CONTROLS = (
         name="column",
         label="about",
         tooltip="Whose key it meets",
-        enabled=lambda settings: settings["show"] == NUMBER,
+        presented=False,
     ),
 )
 
@@ -169,7 +170,15 @@ def attention_panels(settings: Settings, classes: Classes = CLASSES) -> list[Pan
     panels: list[Panel] = [Note(_note(settings, state, head))]
     if has_heads(settings):
         panels.append(Heads("all heads", state.weights, state.hidden, control="head"))
-    matrix = Matrix(title, state.weights[head], tokens, hidden=state.hidden, picked=row)
+    matrix = Matrix(
+        title,
+        state.weights[head],
+        tokens,
+        hidden=state.hidden,
+        picked=row,
+        picked_column=column,
+        pick=PICK if state.explained else None,
+    )
     if state.weights is not state.undropped:
         matrix = replace(matrix, dropped=dropped_cells(state)[head])
     if not state.explained:
@@ -177,10 +186,11 @@ def attention_panels(settings: Settings, classes: Classes = CLASSES) -> list[Pan
     if settings["show"] == COMPUTATION:
         flow = attention_flow(state, head, row)
         return [*panels, Flow(flow, large=lambda: attention_flow(state, head, row, alone=True))]
+    lines = Lines(
+        "the same, as lines", state.weights[head], tokens, None, state.hidden, row, pick=PICK
+    )
     if settings["show"] == NUMBER:
-        path = number_path(settings, state, head, row, column)
-        return [*panels, path, replace(matrix, picked_column=column)]
-    lines = Lines("the same, as lines", state.weights[head], tokens, None, state.hidden, row)
+        return [*panels, matrix, number_path(settings, state, head, row, column), lines]
     module = state.module
     facts = {
         "x": tuple(state.x.shape),

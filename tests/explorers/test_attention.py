@@ -188,10 +188,10 @@ def test_controls_without_meaning_are_not_shown():
     def shown():
         return {name for name, place in subject.places.items() if place.layout.display != "none"}
 
-    always = {"show", "mechanism", "text", "row"}
+    always = {"show", "mechanism", "text", "row", "column"}
     assert shown() == {*always, "made", "num_heads", "dropout", "head"}
-    subject.set(made=AT_RANDOM, show=NUMBER)
-    more = {"made", "seed", "scale", "d_out", "num_heads", "dropout", "head", "column"}
+    subject.set(made=AT_RANDOM)
+    more = {"made", "seed", "scale", "d_out", "num_heads", "dropout", "head"}
     assert shown() == always | more
     subject.set(mechanism=SIMPLE)
-    assert shown() == always | {"scale", "causal", "column"}
+    assert shown() == always | {"scale", "causal"}

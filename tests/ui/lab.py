@@ -137,9 +137,13 @@ def write_notebook(path: Path, *sources: str, kernel: bool = True) -> None:
     nbformat.write(notebook, path)
 
 
-def open_notebook(browser: Browser, server: Server, name: str, width: int = 1600) -> Page:
-    """Open a notebook and wait for its kernel."""
+def open_notebook(
+    browser: Browser, server: Server, name: str, width: int = 1600, without: str | None = None
+) -> Page:
+    """Open a notebook and wait for its kernel; addresses that fit ``without`` can't be loaded."""
     page = browser.new_page(viewport={"width": width, "height": 1000})
+    if without:
+        page.route(without, lambda route: route.abort())
     page.set_default_timeout(60_000)
     # JupyterLab may ask which kernel is meant, also late: at the next step this takes the first.
     question = page.locator(".jp-Dialog").get_by_role("button", name="Select Kernel")

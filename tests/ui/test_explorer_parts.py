@@ -1,5 +1,5 @@
 """What explorers share, on the page: every kind of control by keyboard and by mouse, pointing,
-lines, a player, the back row."""
+clicks, a player, the back row."""
 
 import pytest
 from playwright.sync_api import expect
@@ -43,10 +43,13 @@ def page(browser, server, folder):
     cells = BIG, PLAYED, "print('below\\n' * 60)"
     write_notebook(folder / "parts.ipynb", *cells, kernel=False)  # it is asked for one
     page = open_notebook(browser, server, "parts.ipynb")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
     page.set_viewport_size({"width": 1440, "height": 780})
     run_all(page)
     yield page
     assert errors(page) == []
+    assert [url for url in asked if not url.startswith((server.url, "blob:", "data:"))] == []
     page.close()
 
 
@@ -93,38 +96,65 @@ def test_tokens_and_heads_are_chosen_by_name(big):
     assert big.root.locator(".c3-thumbnails img").count() == 4
 
 
-def test_pointing_picks_out_a_row_and_a_column_and_a_token_only_its_lines(big, page):
-    table = big.root.locator("table.c3q")
+AT = """(root, side) => Array.from(root.querySelectorAll(`.c3-view [data-at-${side}]`),
+    e => e.tagName + ' ' + (e.dataset.q ?? '-') + ' ' + (e.dataset.k ?? '-'))"""
+
+
+def marked(explorer, side: str) -> set[str]:
+    """Return what is marked as the query or as the key: tag, query, key."""
+    return set(explorer.root.evaluate(AT, side))
+
+
+def test_pointing_marks_query_and_key_in_every_panel_at_once(big, page):
+    table, lines = big.root.locator("table.c3m"), big.root.locator(".c3lines")
     table.locator("tr").nth(4).locator("td").nth(1).hover()
-    shadows = table.evaluate(
-        """table => Array.from(table.rows, row => Array.from(row.cells, cell =>
-            ['--row', '--column'].map(n => !!getComputedStyle(cell).getPropertyValue(n))))"""
-    )
-    assert all(shadows[i][j] == [i == 4, j == 2] for i in range(8) for j in range(8))
-    big.root.locator(".c3lines text.q5").hover()
-    paths = big.root.locator(".c3lines path")
-    shown = paths.evaluate_all(
-        "all => all.map(p => [p.classList.contains('q5'), getComputedStyle(p).opacity > 0.5])"
-    )
-    assert len(shown) > 10
-    assert all(own == dark for own, dark in shown)
+    weighty = {f"path 3 {key}" for key in range(4)}  # later keys are hidden
+    assert marked(big, "q") == {"TR 3 -", "text 3 -", *weighty}
+    assert {"TH - 1", "TD - 1", "text - 1"} < marked(big, "k")
+    shadow = "e => getComputedStyle(e).boxShadow.includes('rgb(0, 114, 178)')"
+    assert table.locator("tr").nth(4).locator("td").nth(5).evaluate(shadow)
+    assert not table.locator("tr").nth(5).locator("td").nth(5).evaluate(shadow)
+    dark = "all => all.filter(e => getComputedStyle(e).opacity > 0.5).map(e => e.dataset.q)"
+    lines.locator("text[data-q='5']").hover()
+    assert set(lines.locator("path").evaluate_all(dark)) == {"5"}
+    assert marked(big, "k") == set()
+    page.mouse.move(0, 0)
+    assert marked(big, "q") == set()
+
+
+def test_a_click_shows_the_arithmetic_beside_and_the_cell_stays_where_it_was(big, page):
+    cell = big.root.locator("table.c3m tr").nth(5).locator("td").nth(1)
+    cell.scroll_into_view_if_needed()
+    for _ in range(2):  # a second click on the same cell is heard as well
+        before = cell.bounding_box()
+        cell.click()
+        big.settle("show row 4, column 1", lambda s: (s["row"], s["column"]) == (4, 1))
+        expect(big.root.locator(".c3path")).to_contain_text("what “Bob” takes from “saw”")
+        after = cell.bounding_box()
+        assert (after["x"], after["y"]) == pytest.approx((before["x"], before["y"]), abs=2)
+        big.root.get_by_role("radio", name="weights", exact=True).click()
+        big.settle("show the weights", lambda settings: settings["show"] == "weights")
+    big.root.locator(".c3lines text[data-k='3']").click()
+    big.settle("row 4, column 3", lambda s: (s["row"], s["column"]) == (4, 3))
     page.mouse.move(0, 0)
 
 
-def test_the_keyboard_reaches_all_labels_of_a_side_in_one_stop(big, page):
+def test_the_keyboard_reaches_all_labels_of_a_side_in_one_stop_and_keeps_its_place(big, page):
     def focused():
-        return page.evaluate("document.activeElement.ariaLabel")
+        return page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.innerText")
 
-    table = big.root.locator("table.c3q")
-    table.locator("input[name=query]").first.focus()
+    big.root.locator("table.c3m [data-stop=query]").first.focus()
     page.keyboard.press("ArrowDown")
     assert focused() == "saw"
-    rows = table.evaluate(
-        "t => Array.from(t.rows, r => !!getComputedStyle(r.cells[1]).getPropertyValue('--row'))"
-    )
-    assert rows == [row == 2 for row in range(8)]
-    page.keyboard.press("Enter")  # sends nothing
-    page.keyboard.press("Tab")
+    assert {"TR 1 -", "text 1 -"} < marked(big, "q")
+    page.keyboard.press("Enter")
+    big.settle("row 1 as one number", lambda s: (s["row"], s["show"]) == (1, "one number"))
+    assert focused() == "saw"  # in the new picture
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("End")
+    assert focused() == "dogs"
+    for _ in range(2):
+        page.keyboard.press("Tab")
     assert focused().startswith("Ann attends most to")
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")

@@ -5,7 +5,7 @@
     Lines("attention weights", weights, tokens, hidden=hidden, picked=row)
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from chapter3_helpers._figures.arrays import hidden_cells, to_array
 from chapter3_helpers.diagrams.core.painting import short
 from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.core.panels import Panel
-from chapter3_helpers.explorers.core.writing import escape, stop
+from chapter3_helpers.explorers.core.writing import escape, picks, stop
 
 STEP = 30  # pixels from one token to the next
 ACROSS = 170  # pixels from left to right
@@ -28,7 +28,7 @@ class Lines(Panel):
     """Queries at the left, keys at the right, and between them lines as thick as the weights.
 
     Pointing at a token leaves only its lines; so do Tab, which reaches either side, and then the
-    arrows. The style does that, so nothing has to be asked of Python.
+    arrows.
 
     Args:
         title: what the weights are.
@@ -38,6 +38,7 @@ class Lines(Panel):
         hidden: boolean (queries, keys), True where there is no line.
         picked: the query whose lines are dark; the others are pale.
         sides: what stands left and right, where that is not queries and keys.
+        pick: the settings that a click on a line or a token changes, as in ``hands.js``.
     """
 
     title: str
@@ -47,6 +48,7 @@ class Lines(Panel):
     hidden: Any = None
     picked: int | None = None
     sides: str = "from query to key"
+    pick: Mapping[str, Any] | None = None
 
     def html(self) -> str:
         values = to_array(self.values).astype(float)
@@ -59,43 +61,46 @@ class Lines(Panel):
         paths = []
         order = sorted(range(len(self.queries)), key=lambda i: i == self.picked)  # on top
         for i in order:
-            dark = ' class="' if self.picked in (None, i) else ' class="pale '
+            pale = "" if self.picked in (None, i) else " class=pale"
             for j, weight in enumerate(values[i].tolist()):
                 if gone[i, j] or weight < THINNEST:
                     continue
                 a, b, middle = STEP * (i + 0.5), STEP * (j + 0.5), ACROSS / 2
                 paths.append(
-                    f'<path{dark}q{i} k{j}" d="M{left:.0f} {a:.0f}c{middle:.0f} 0 {middle:.0f} '
-                    f'{b - a:.0f} {ACROSS} {b - a:.0f}" '
+                    f'<path{pale} data-q={i} data-k={j} d="M{left:.0f} {a:.0f}c{middle:.0f} 0 '
+                    f'{middle:.0f} {b - a:.0f} {ACROSS} {b - a:.0f}" '
                     f'stroke-width="{max(0.4, THICKEST * min(weight, 1.0)):.3g}"/>'
                 )
         shown = np.where(gone, -1.0, values)
-        stops = _stops("q", self.queries, keys, shown) + _stops("k", keys, self.queries, shown.T)
-        ends = _ends("q", self.queries, left - 8, self.picked) + _ends("k", keys, right + 8)
+        ends = _ends("q", self.queries, keys, shown, left - 8, self.picked)
+        ends += _ends("k", keys, self.queries, shown.T, right + 8)
+        said = f"{escape(self.title)}: {escape(self.sides)}"
         return (
-            f'<figure class="c3v c3e"><figcaption>{escape(self.title)}: {escape(self.sides)}'
-            f'</figcaption><form method=dialog>{stops}</form><svg class="c3lines" '
-            f'viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" aria-hidden="true">'
-            f"{''.join(paths)}{ends}</svg></figure>"
+            f'<figure class="c3v"{picks(self.pick)}><figcaption>{said}</figcaption>'
+            f'<svg class="c3lines" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '
+            f'role="group" aria-label="{said}">{"".join(paths)}{ends}</svg></figure>'
         )
 
 
-def _stops(side: str, tokens: Sequence[str], others: Sequence[str], weights: np.ndarray) -> str:
-    """Let the keyboard reach the tokens of one side, each of which says its largest weight."""
+def _ends(
+    side: str,
+    tokens: Sequence[str],
+    others: Sequence[str],
+    weights: np.ndarray,
+    x: float,
+    picked: int | None = None,
+) -> str:
+    """Write the tokens of one side; to who cannot see the lines each says its largest weight."""
+    anchor, name = ("end", "query") if side == "q" else ("start", "key")
     to = "attends most to" if side == "q" else "is attended to most by"
     parts = []
     for n, (token, row) in enumerate(zip(tokens, weights, strict=True)):
         most = int(row.argmax())
         said = f"{token} {to} {others[most]}: {row[most]:.2f}" if row[most] >= 0 else token
-        parts.append(stop(side, said, f"{side}{n}"))
+        bold = " font-weight=600" * (n == picked)
+        parts.append(
+            f"<text data-{side}={n}{stop(name, n == 0)} role=button "
+            f'aria-label="{escape(said)}" x="{x:.0f}" y="{STEP * (n + 0.5) + 5:.0f}" '
+            f'text-anchor="{anchor}"{bold}>{escape(short(token))}</text>'
+        )
     return "".join(parts)
-
-
-def _ends(side: str, tokens: Sequence[str], x: float, picked: int | None = None) -> str:
-    """Write the tokens of one side."""
-    anchor = "end" if side == "q" else "start"
-    return "".join(
-        f'<text class="{side}{n}" x="{x:.0f}" y="{STEP * (n + 0.5) + 5:.0f}" '
-        f'text-anchor="{anchor}"{" font-weight=600" * (n == picked)}>{escape(short(token))}</text>'
-        for n, token in enumerate(tokens)
-    )

@@ -2,7 +2,7 @@
 
 ::
 
-    NumberPath(tokens, row, column, queries, keys, values, hidden=hidden)  # of one head
+    NumberPath(tokens, row, column, queries, keys, values, hidden)  # of one head
 """
 
 import math
@@ -23,55 +23,83 @@ MOST_TERMS = 4  # of a sum that are written out; more have dots between them
 
 @dataclass(frozen=True)
 class NumberPath(Panel):
-    """The arithmetic of one cell, step by step, with its numbers.
+    """The arithmetic of one cell, step by step, with its numbers. It stands beside its matrix.
 
     Args:
-        tokens: their names.
+        tokens: the names of the keys, and of the queries where these are the same.
         row, column: the query and the key.
-        queries, keys, values: arrays or tensors (T, D) of one head.
+        queries, keys: arrays or tensors (T, D) of one head.
+        values: (T, D), if anything is to be taken from them.
         hidden: boolean (T, T), True where the mask hides a key.
         scaled: whether scores are divided by sqrt(D).
         kept: boolean (T, T), False where dropout took a weight away.
         p: the share that dropout takes; the weights that it keeps are divided by 1 - p.
         decimals: how many to write (default: two, or four where two would hide the differences).
+        scores: (T, T), where they are not the products of queries and keys.
+        temperature: by what scores are divided, where that is not sqrt(D).
+        bias: (T, T), what is added to the scores for the distance.
+        askers: the names of the queries.
     """
 
     tokens: Sequence[str]
     row: int
     column: int
-    queries: Any
-    keys: Any
-    values: Any
+    queries: Any = None
+    keys: Any = None
+    values: Any = None
     hidden: Any = None
     scaled: bool = True
     kept: Any = None
     p: float = 0.0
     decimals: int | None = None
+    scores: Any = None
+    temperature: float | None = None
+    bias: Any = None
+    askers: Sequence[str] | None = None
+    beside = True
 
     def presented(self) -> "NumberPath":
         return replace(self, decimals=2)
 
     @cached_property
+    def vectors(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The query and the key, (D,) each, if scores are made of them."""
+        if self.scores is not None:
+            return None
+        query, key = to_array(self.queries)[self.row], to_array(self.keys)[self.column]
+        return query.astype(float), key.astype(float)
+
+    @cached_property
     def numbers(self) -> dict[str, Any]:
-        """The result of every step: ``score``, ``scaled``, ``masked``, ``power``, ``weight``,
-        ``dropped`` and ``part``; with ``powers`` of the whole row."""
-        query = to_array(self.queries)[self.row].astype(float)
-        keys = to_array(self.keys).astype(float)
-        divisor = math.sqrt(len(query)) if self.scaled else 1.0
-        row = keys @ query / divisor
+        """The result of every step: ``score``, ``scaled``, ``biased``, ``masked``, ``power``,
+        ``weight``, ``dropped`` and ``part``; with ``weights`` and ``powers`` of the whole row."""
+        if self.vectors is None:
+            scores, divisor = to_array(self.scores)[self.row].astype(float), 1.0
+        else:
+            query, _ = self.vectors
+            scores, divisor = to_array(self.keys).astype(float) @ query, math.sqrt(len(query))
+        divisor = self.temperature or (divisor if self.scaled else 1.0)
+        row = scores / divisor
+        if self.bias is not None:
+            row = row + to_array(self.bias)[self.row]
+        biased = float(row[self.column])
         if self.hidden is not None:
             row = np.where(to_array(self.hidden)[self.row], -np.inf, row)
         most = row.max()
         shift = float(most) if most > MOST_POWER else 0.0
         powers = np.exp(row - shift)
-        score = float(keys[self.column] @ query)
+        score = float(scores[self.column])
         weight = float(powers[self.column] / powers.sum())
         dropped = weight
         if self.kept is not None:
             dropped = weight * bool(to_array(self.kept)[self.row, self.column]) / (1 - self.p)
+        part = None
+        if self.values is not None:
+            part = dropped * to_array(self.values)[self.column].astype(float)
         return {
             "score": score,
             "scaled": score / divisor,
+            "biased": biased,
             "masked": float(row[self.column]),
             "weights": powers / powers.sum(),
             "shift": shift,
@@ -79,7 +107,7 @@ class NumberPath(Panel):
             "power": float(powers[self.column]),
             "weight": weight,
             "dropped": dropped,
-            "part": dropped * to_array(self.values)[self.column].astype(float),
+            "part": part,
         }
 
     def html(self) -> str:
@@ -87,31 +115,57 @@ class NumberPath(Panel):
             f'<tr><th scope="row">{what}<td>{how}<td>= {result}</tr>'
             for what, how, result in self.steps()
         )
-        asker, asked = escape(self.tokens[self.row]), escape(self.tokens[self.column])
+        asker = escape((self.askers or self.tokens)[self.row])
+        asked = escape(self.tokens[self.column])
         return (
-            f'<div class="c3w"><table class="c3p"><caption>what “{asker}” takes from “{asked}”'
-            f"</caption>{rows}</table></div>"
+            f'<div class="c3w c3path"><p>what “{asker}” takes from “{asked}”</p>{self._pair()}'
+            f'<table class="c3p">{rows}</table></div>'
+        )
+
+    def _pair(self) -> str:
+        """Return the query above the key and below them their products, number by number."""
+        if self.vectors is None:
+            return ""
+        query, key = self.vectors
+        rows = [
+            (f"<tr data-q={self.row}>", '<b class="q">query</b>', query),
+            (f"<tr data-k={self.column}>", '<b class="k">key</b>', key),
+            ("<tr>", "products", query * key),
+        ]
+        return (
+            '<table class="c3p c3d">'
+            + "".join(
+                f'{start}<th scope="row">{name}<td>'
+                + "<td>".join(_few([self._say(number) for number in numbers]))
+                + "</tr>"
+                for start, name, numbers in rows
+            )
+            + "</table>"
         )
 
     def steps(self) -> list[tuple[str, str, str]]:
         """Return what is done at each step, with which numbers, and what comes out, as HTML."""
         found, say = self.numbers, self._say
-        query, key = to_array(self.queries)[self.row], to_array(self.keys)[self.column]
-        products = [
-            f"{say(a) if n == 0 else _signed(say(a))} · {_signed(say(b))}"
-            for n, (a, b) in enumerate(zip(query, key, strict=True))
-        ]
         score, masked = say(found["score"]), say(found["masked"])
-        steps = [
-            (
-                '<b class="q">query</b> · <b class="k">key</b>',
-                " + ".join(_few(products)),
-                score,
-            )
-        ]
-        if self.scaled:
-            how = f"{score} / √{len(query)}"
+        if self.vectors is None:
+            steps = [("score", "", score)]
+        else:
+            query, key = self.vectors
+            products = [
+                say(product) if n == 0 else _signed(say(product))
+                for n, product in enumerate(query * key)
+            ]
+            steps = [("their sum", " + ".join(_few(products)), score)]
+        if self.temperature is not None:
+            how = f"{score} / {self.temperature:g}"
+            steps.append(("divided by the temperature", how, say(found["scaled"])))
+        elif self.vectors and self.scaled:
+            how = f"{score} / √{len(self.vectors[0])}"
             steps.append(("divided by √D", how, say(found["scaled"])))
+        if self.bias is not None:
+            added = say(to_array(self.bias)[self.row, self.column])
+            how = f"{say(found['scaled'])} + {_signed(added)}"
+            steps.append(("plus the bias", how, say(found["biased"])))
         if self.hidden is not None:
             seen = "hidden from this query" if math.isinf(found["masked"]) else "may be seen"
             steps.append(("mask", f"“{escape(self.tokens[self.column])}”: {seen}", masked))
@@ -129,6 +183,8 @@ class NumberPath(Panel):
             stays = to_array(self.kept)[self.row, self.column]
             how = f"{say(found['weight'])} / (1 − {self.p:g})" if stays else "dropped this time"
             steps.append(("dropout", how, say(found["dropped"])))
+        if self.values is None:
+            return steps
         value, part = (
             ", ".join(_few([say(number) for number in numbers]))
             for numbers in (to_array(self.values)[self.column], found["part"])

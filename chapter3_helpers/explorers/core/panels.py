@@ -20,7 +20,7 @@ from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL
 from chapter3_helpers.explorers.core.pixels import weights_image
 from chapter3_helpers.explorers.core.style import colour_classes
-from chapter3_helpers.explorers.core.writing import decimals_for, escape, some_of, stop
+from chapter3_helpers.explorers.core.writing import decimals_for, escape, picks, some_of, stop
 from chapter3_helpers.explorers.core.writing import four_decimals as four_decimals
 
 
@@ -42,8 +42,8 @@ class Panel:
 class Matrix(Panel):
     """One matrix in large, a number in every cell; of more than 16 rows or columns some.
 
-    Where rows are queries and columns are keys, pointing at a cell picks out its row and its column
-    in all such matrices of an explorer; so do Tab, which reaches the labels, and then the arrows.
+    Where rows are queries, or columns are keys, pointing at a cell or a label marks that query and
+    that key wherever they are drawn; so do Tab, which reaches the labels, and then the arrows.
 
     Args:
         title: what the numbers are.
@@ -59,6 +59,7 @@ class Matrix(Panel):
         dropped: boolean (rows, columns), True where a cell carries a cross instead of a number.
         decimals: how many to write (default: two, or four where two would hide the differences).
         beside: whether it belongs to the picture before it, from the back row too.
+        pick: the settings that a click on a cell or a label changes, as in ``hands.js``.
     """
 
     title: str
@@ -74,6 +75,7 @@ class Matrix(Panel):
     dropped: Any = None
     decimals: int | None = None
     beside: bool = False
+    pick: Mapping[str, Any] | None = None
 
     def presented(self) -> "Matrix":
         return replace(self, decimals=2)
@@ -85,29 +87,32 @@ class Matrix(Panel):
         decimals = self.decimals or decimals_for(values[classes != "h"])
         dropped = None if self.dropped is None else to_array(self.dropped)
         across = some_of(len(columns), self.picked_column)
-        linked = self.corner == (QUERY_LABEL, KEY_LABEL)
+        asking = self.corner[0] in (QUERY_LABEL, "token")
+        asked = self.corner[1] == KEY_LABEL
         wide = max((len(columns[j]) for j in across if j is not None), default=0)
         turned = " c3t" if len(across) > 10 and wide > 4 else ""
+        grid = " role=grid" * (asking or asked)
         lines = [
-            f'<form method=dialog class="c3w"><table class="c3m{" c3q" * linked}{turned}">'
+            f'<div class="c3w"><table class="c3m{turned}"{grid}{picks(self.pick)}>'
             f"<caption>{escape(self.title)}</caption>",
             f'<tr><th class="corner">{escape(self.corner[1])} →<br>{escape(self.corner[0])} ↓</th>',
         ]
         for j in across:
-            marked = ' class="picked"' if j is not None and j == self.picked_column else ""
             if j is None:
                 lines.append("<th>…")
                 continue
-            reach = stop("key", columns[j]) if linked else ""
-            lines.append(f'<th scope="col"{marked}><span>{escape(columns[j])}</span>{reach}</th>')
+            marked = ' class="picked"' if j == self.picked_column else ""
+            reach = f" data-k={j}{stop('key', j == 0)}" if asked else ""
+            lines.append(f'<th scope="col"{marked}{reach}><span>{escape(columns[j])}</span></th>')
         lines.append("</tr>")
+        keys = [f" data-k={j}" * asked for j in range(len(columns))]
         for i in some_of(len(self.rows), self.picked):
             if i is None:
                 lines.append("<tr><th>⋮" + "<td class=gap>" * len(across) + "</tr>")
                 continue
             marked = ' class="picked"' if i == self.picked else ""
-            reach = stop("query", self.rows[i]) if linked else ""
-            lines.append(f'<tr{marked}><th scope="row">{escape(self.rows[i])}{reach}</th>')
+            query, reach = (f" data-q={i}", stop("query", i == 0)) if asking else ("", "")
+            lines.append(f'<tr{marked}{query}><th scope="row"{reach}>{escape(self.rows[i])}</th>')
             for j in across:
                 at = i == self.picked and j == self.picked_column
                 if j is None:
@@ -115,15 +120,15 @@ class Matrix(Panel):
                     continue
                 kind = f' class="{classes[i, j]} at"' if at else f" class={classes[i, j]}"
                 if classes[i, j] == "h":
-                    lines.append(f'<td class="h{" at" * at}" aria-label="hidden"></td>')
+                    lines.append(f'<td class="h{" at" * at}" aria-label="hidden"{keys[j]}></td>')
                 elif dropped is not None and dropped[i, j]:
-                    lines.append('<td class="w0 x" aria-label="dropped">×</td>')
+                    lines.append(f'<td class="w0 x" aria-label="dropped"{keys[j]}>×</td>')
                 elif self.texts is not None:
-                    lines.append(f"<td{kind}>{escape(self.texts[i][j])}")
+                    lines.append(f"<td{kind}{keys[j]}>{escape(self.texts[i][j])}")
                 else:
-                    lines.append(f"<td{kind}>{values[i, j]:z.{decimals}f}")
+                    lines.append(f"<td{kind}{keys[j]}>{values[i, j]:z.{decimals}f}")
             lines.append("</tr>")
-        return "".join(lines) + "</table></form>"
+        return "".join(lines) + "</table></div>"
 
 
 @dataclass(frozen=True)
@@ -253,7 +258,8 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
 
     While an explorer is presented, only the notes, the first picture and the panels that belong
     beside it are shown. The ``Heads`` under the buttons of a ``Thumbnails`` control are left out,
-    since the widget draws them there.
+    since the widget draws them there. Arrow keys are the picture's: JupyterLab would move between
+    cells by them.
     """
     panels = [panel for panel in panels if not getattr(panel, "control", None)]
     if present:
@@ -263,7 +269,8 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
             for panel in panels
             if panel is first or isinstance(panel, Note) or getattr(panel, "beside", False)
         ]
-    return f'<div class="c3">{"".join(panel.html() for panel in panels)}</div>'
+    inside = "".join(panel.html() for panel in panels)
+    return f'<div class="c3" data-lm-suppress-shortcuts>{inside}</div>'
 
 
 def render_error(message: str, before: str = "") -> str:

@@ -1,6 +1,6 @@
 """How an explorer looks: the colour of a number, and the CSS that all of them share.
 
-The rules stand in ``explorers.css``; here those are written of which there is one a colour or row.
+The rules stand in ``explorers.css``; here those are written of which there is one a colour.
 """
 
 import importlib.resources
@@ -19,7 +19,6 @@ from chapter3_helpers._figures.colours import (
     shade,
 )
 
-MOST_LINKED = 25  # rows, columns or tokens that pointing picks out everywhere
 LEVELS = 100  # colours a scale is divided into
 _WEIGHTS = np.array([f"w{level}" for level in range(LEVELS + 1)])
 _SIGNED = np.array([f"s{level}" for level in range(LEVELS + 1)])
@@ -45,36 +44,10 @@ def _colour_rules(prefix: str, colours: tuple[str, ...]) -> str:
     )
 
 
-def _linked_rules() -> str:
-    """Write what picks out a row and a column in all matrices of queries and keys, and one
-    token's lines, while a cell or a label is pointed at or its radio button has the focus."""
-
-    def used(part: str) -> str:  # asked first: else every step of a slider would cost a search
-        return f".{part}:is(:hover,:focus-within)"
-
-    rules = []
-    for n in range(2, MOST_LINKED + 2):
-        row, cell = f".c3q tr:nth-child({n})", f".c3q :is(td,th):nth-child({n})"
-        rules += [
-            f"{used('c3')}:has({row}:is(:hover,:focus-within)) {row}>*{{--row:{QUERY_COLOUR}}}",
-            f"{used('c3')}:has({cell}:is(:hover,:focus-within)) {cell}{{--column:{KEY_COLOUR}}}",
-        ]
-    for n in range(MOST_LINKED):
-        for side in "qk":
-            there = f"{used('c3e')}:has(text.{side}{n}:hover,input.{side}{n}:focus)"
-            rules.append(
-                f"{there} path:not(.{side}{n}){{opacity:.05!important}}"
-                f"{there} path.{side}{n}{{opacity:.9!important}}"
-                f"{there} text.{side}{n}{{font-weight:600;text-decoration:underline}}"
-            )
-    return "".join(rules)
-
-
 _RULES = importlib.resources.files(__package__).joinpath("explorers.css").read_text("utf-8")
 CSS = (
-    f"{_RULES}.c3{{--cell-border:{CELL_BORDER}}}"
+    f"{_RULES}.c3{{--cell-border:{CELL_BORDER};--query:{QUERY_COLOUR};--key:{KEY_COLOUR}}}"
     + _colour_rules("w", WEIGHT_COLOURS)
     + _colour_rules("s", SIGNED_COLOURS)
-    + _linked_rules()
 )
 STYLE = f"<style>{CSS}</style>"

@@ -11,13 +11,14 @@ import inspect
 import io
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import ipywidgets as widgets
 from traitlets import TraitError
 
 from chapter3_helpers.explorers.core.controls import Control, Settings, Slider, Steps, Thumbnails
+from chapter3_helpers.explorers.core.hands import Hands
 from chapter3_helpers.explorers.core.panels import (
     Heads,
     Panel,
@@ -91,7 +92,10 @@ class Explorer(widgets.VBox):
         bar = widgets.Box([*above, tools])
         hidden = widgets.Layout(display="none")
         super().__init__(
-            [widgets.HTML(STYLE, layout=hidden), bar, self.code_view, *below, self.view],
+            [
+                *(widgets.HTML(STYLE, layout=hidden), bar, self.code_view, *below, self.view),
+                Hands(self.pick),
+            ],
             layout=widgets.Layout(width="100%", overflow="visible"),
         )
         bar.add_class("c3-controls")
@@ -146,6 +150,15 @@ class Explorer(widgets.VBox):
     def reset(self, _button: Any = None) -> None:
         """Put every control back to where it started."""
         self.set(**self._start)
+
+    def pick(self, values: Mapping[str, Any]) -> None:
+        """Do what a click on the picture asks for.
+
+        The picture that was clicked may be an older one: what it offers and the controls do not,
+        such as a token of a longer sentence, is passed over.
+        """
+        with contextlib.suppress(ValueError):
+            self.set(**values)
 
     def _move(self, control: Control, value: Any) -> None:
         """Move one control, and refuse what a reader could not choose there."""

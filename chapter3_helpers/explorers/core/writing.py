@@ -1,6 +1,8 @@
 """How explorers write numbers and labels: decimals, gaps, and what a reader typed."""
 
 import html
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -40,17 +42,19 @@ def some_of(count: int, picked: int | None = None) -> list[int | None]:
     return [*range(7), None, picked, None, *tail[1:]]
 
 
-def stop(group: str, said: str, kind: str = "") -> str:
-    """Return an unseen radio button that lets the keyboard reach a label.
+def picks(pick: Mapping[str, Any] | None) -> str:
+    """Return the attribute that says which settings a click changes; ``hands.js`` reads it.
 
-    The Tab key stops at a group of radio buttons once, and the arrow keys walk through the group.
-    JupyterLab also moves between cells by arrow keys; ``data-lm-suppress-shortcuts`` switches that
-    off here. A group ends at the ``<form>`` around it.
+    >>> picks({"q": "row", "show": "one number"})
+    ' data-pick="{&quot;q&quot;:&quot;row&quot;,&quot;show&quot;:&quot;one number&quot;}"'
     """
-    return (
-        f"<input type=radio data-lm-suppress-shortcuts name={group}{kind and f' class={kind}'} "
-        f'aria-label="{escape(said)}">'
-    )
+    return f' data-pick="{escape(json.dumps(pick, separators=(",", ":")))}"' if pick else ""
+
+
+def stop(side: str, first: bool) -> str:
+    """Return the attributes of a label that the keyboard reaches: by the Tab key if it is the
+    first one on its side, by the arrow keys otherwise. ``hands.js`` moves the focus."""
+    return f" data-stop={side} tabindex={0 if first else -1}"
 
 
 def escape(text: str) -> str:

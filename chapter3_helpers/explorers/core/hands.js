@@ -1,0 +1,118 @@
+// What the picture of an explorer answers to pointing, clicks and keys.
+//
+// The picture says itself what it is made of. data-q and data-k are the numbers of a query and of a
+// key; a cell has those of the row and the column that it stands in. data-pick, around it, names
+// the settings that a click changes: {"q": "row", "k": "column", "show": "one number"} sets row and
+// column to the numbers that were clicked, and show to what stands there. data-stop is what the
+// keyboard reaches: the Tab key stops once at all that have the same one, the arrows walk on.
+
+const SIDES = ["q", "k"];
+
+// Listen to one explorer; pick(settings) is called with what a click changes.
+function hands(root, pick) {
+  let hovered = null; // what the mouse is over
+  let focused = null; // where the keyboard is: which drawing, which stop in it, which of its labels
+
+  // The numbers of the query and the key that an element stands for, if any.
+  function meant(element) {
+    const found = {};
+    for (const side of SIDES) {
+      const number = element?.closest(`[data-${side}]`)?.dataset[side];
+      if (number !== undefined) found[side] = number;
+    }
+    return found;
+  }
+
+  // Mark the query and the key that are pointed at, wherever they stand.
+  function mark() {
+    const held = root.contains(document.activeElement) ? document.activeElement : null;
+    const at = hovered ? meant(hovered) : meant(held);
+    for (const side of SIDES) {
+      root.toggleAttribute(`data-pointed-${side}`, side in at);
+      for (const thing of root.querySelectorAll(`[data-at-${side}]`)) thing.removeAttribute(`data-at-${side}`);
+      if (!(side in at)) continue;
+      for (const thing of root.querySelectorAll(`[data-${side}="${at[side]}"]`)) thing.setAttribute(`data-at-${side}`, "");
+    }
+  }
+
+  function click(element) {
+    const place = element.closest("[data-pick]");
+    if (!place || element.closest(".c3-stale")) return;
+    const { q, k, ...settings } = JSON.parse(place.dataset.pick);
+    const at = meant(element);
+    if (q && at.q) settings[q] = Number(at.q);
+    if (k && at.k) settings[k] = Number(at.k);
+    const missed = (q || k) && !(q && at.q) && !(k && at.k); // a title, say
+    if (!missed) pick(settings);
+  }
+
+  // All labels that share a stop of the Tab key.
+  const drawings = () => [...root.querySelectorAll(":is(table, svg):has([data-stop])")];
+  const labels = (drawing, stop) => [...(drawing?.querySelectorAll(`[data-stop="${stop}"]`) ?? [])];
+
+  const STEPS = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1, Home: -Infinity, End: Infinity };
+  function key(event) {
+    const label = event.target.closest("[data-stop]");
+    if (!label || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "Enter" || event.key === " ") click(label);
+    else if (event.key in STEPS) {
+      const all = labels(label.closest("table, svg"), label.dataset.stop);
+      const next = all.indexOf(label) + STEPS[event.key];
+      all[Math.max(0, Math.min(next, all.length - 1))].focus();
+    } else return;
+    event.preventDefault();
+  }
+
+  // The focus may be gone since its label is: then redrawn puts it back.
+  const blur = ({ target }) => setTimeout(() => {
+    if (target.isConnected && !root.contains(document.activeElement)) focused = null;
+    mark();
+  });
+
+  function focus({ target }) {
+    const { stop } = target.dataset, drawing = target.closest("table, svg"), all = labels(drawing, stop);
+    focused = stop ? { drawing: drawings().indexOf(drawing), stop, n: all.indexOf(target) } : null;
+    for (const label of all) label.setAttribute("tabindex", label === target ? 0 : -1);
+    mark();
+  }
+
+  // A new picture has lost the marks, and the focus if it was in the old one.
+  function redrawn() {
+    if (focused && document.activeElement === document.body) {
+      const all = labels(drawings()[focused.drawing], focused.stop);
+      all[Math.min(focused.n, all.length - 1)]?.focus({ preventScroll: true });
+    }
+    mark();
+  }
+
+  const point = (element) => { hovered = element?.closest("[data-q], [data-k]") ?? null; mark(); };
+  const listeners = {
+    mouseover: (event) => point(event.target),
+    mouseleave: () => point(null),
+    click: (event) => click(event.target),
+    keydown: key,
+    focusin: focus,
+    focusout: blur,
+  };
+  for (const [name, listener] of Object.entries(listeners)) root.addEventListener(name, listener);
+  const watch = new MutationObserver(redrawn);
+  watch.observe(root, { childList: true, subtree: true });
+  root.dataset.hands = "";
+  return () => {
+    for (const [name, listener] of Object.entries(listeners)) root.removeEventListener(name, listener);
+    watch.disconnect();
+  };
+}
+
+// In a notebook: wait until the explorer around this widget is on the page.
+function render({ model, el }) {
+  let stop = null;
+  let frame = requestAnimationFrame(function look() {
+    const root = el.closest(".c3-explorer");
+    if (root) stop = hands(root, (settings) => model.send(settings));
+    else frame = requestAnimationFrame(look);
+  });
+  return () => (cancelAnimationFrame(frame), stop?.());
+}
+
+export default { render };
