@@ -93,7 +93,7 @@ def test_what_is_missing_is_told_and_every_view_follows(edit, words, gone, colum
         explorer.set(show=show, column=column)
         assert missing not in explorer.view.value
     state = attention_state(explorer.settings, {CAUSAL: own_class})
-    path, matrix = explorer.panels(explorer.settings)[1:]
+    matrix, path, *_ = explorer.panels(explorer.settings)[1:]
     assert 0 < path.numbers["weight"] == pytest.approx(float(matrix.values[5, column]), abs=1e-5)
     assert torch.equal(matrix.values, state.module.attention_weights(state.x).detach())
 
