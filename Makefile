@@ -44,7 +44,7 @@ TOLERANT := -p tests.regression.tolerance
 # (One worker more than cores was slower: what browser tests wait for runs on the same cores.)
 SIDE_BY_SIDE := -n logical --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup lab test test-python test-notebooks test-ui check-torch book bench bench-ui regen lint format clean
+.PHONY: help setup lab test test-python test-notebooks test-ui check-torch book questions bench bench-ui regen lint format clean
 
 help:  ## list the targets (this one is the default)
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
@@ -95,7 +95,10 @@ $(BOOK_INSTALLED): docs/constraints.txt $(INSTALLED)
 	@touch $@
 
 book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, from what the notebooks hold
-	python -m sphinx --fail-on-warning --keep-going -b html docs docs/_build/html
+	python -m sphinx --fresh-env --write-all --fail-on-warning --keep-going -b html docs docs/_build/html
+
+questions: setup  ## write notebooks/questions.md from docs/questions.json
+	python -m docs.questions
 
 bench: setup  ## measure every implementation of attention: table, JSON and plot in benchmarks/
 	python -m chapter3_helpers.benchmarks $(BENCH_ARGS)

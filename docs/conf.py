@@ -15,6 +15,7 @@ extensions = [
     "pages",
     "folds",
     "formulas",
+    "questions",
 ]
 exclude_patterns = ["_build", "extensions"]
 html_theme = "sphinx_book_theme"

@@ -6,6 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from docs.questions import rows
 from tests.notebook_files import NOTEBOOKS, notebook_paths, read
 
 BOOK = NOTEBOOKS.parent / "docs" / "_build" / "html"
@@ -89,6 +90,28 @@ def folded_section() -> tuple[str, str]:
     return next(
         (*where, word) for word, where in places.items() if len(where) == 1 and None not in where
     )
+
+
+SEARCH = """texts => texts.map(text =>
+    Search._performSearch(...Search._parseQuery(text)).slice(-2).map(result => result[0]))"""
+
+
+def test_what_readers_asked_and_their_words_lead_to_the_answers(page):
+    answered = [row for row in rows() if row["answer"]]
+    asked = [(text, row) for row in answered for text in (row["question"], *row["words"])]
+    visit(page, "search", "?q=softmax")
+    expect(page.locator("#search-results a").first).to_be_visible(timeout=20_000)
+    found = page.evaluate(SEARCH, [text for text, _ in asked])
+    right = [f"notebooks/{row['answer']['notebook']}" for _, row in asked]
+    assert not [
+        (text, pages)
+        for (text, _), pages, wanted in zip(asked, found, right, strict=True)
+        if wanted not in pages
+    ]
+    visit(page, "notebooks/questions")
+    question = next(row["question"] for row in answered if row["verdict"] == "fold")
+    page.get_by_role("link", name=question).click()
+    expect(page.locator("details.folded[open]")).to_have_count(1)
 
 
 def test_printing_opens_what_is_folded(page):

@@ -1,0 +1,108 @@
+"""The page of questions, ``notebooks/questions.md``, made from ``questions.json``.
+
+``make questions`` writes it. JupyterLab shows it as it stands; the extension of the same name makes
+a page of the book of it.
+"""
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+from tests.notebook_files import NOTEBOOKS, notebook_paths, read
+
+DATA = NOTEBOOKS.parent / "docs" / "questions.json"
+PAGE = NOTEBOOKS / "questions.md"
+INTRODUCTION = """# Questions that readers ask
+
+[map](00_why_attention.ipynb#The-map-of-the-series)
+
+People who learned attention from other material asked these questions in public, or fell into the
+fault that they name. Each question leads to the section that answers it here; where that is a
+closer look, open it there. Within a topic, what came up in many places comes first. Below a
+question stand words to search for, an exercise or an explorer that puts the question in class, and
+where it came up.
+"""
+
+
+def rows() -> list[dict[str, Any]]:
+    """Return the questions; those that are kept back are not among them."""
+    return json.loads(DATA.read_text("utf-8"))["questions"]
+
+
+def anchor(heading: str) -> str:
+    """Return the anchor that JupyterLab gives a heading."""
+    return re.sub(r"[*`$]", "", heading).strip().replace(" ", "-")
+
+
+@cache
+def sections(name: str) -> dict[str, str]:
+    """Return for each heading of a notebook where it stands: ``"path"`` or ``"fold"``."""
+    found = {}
+    for cell in read(NOTEBOOKS / f"{name}.ipynb").cells:
+        if cell.cell_type != "markdown":
+            continue
+        folded = cell.metadata.get("jp-MarkdownHeadingCollapsed")
+        for heading in re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE):
+            found[heading] = "fold" if folded or heading.startswith("Exercise ") else "path"
+    return found
+
+
+@cache
+def in_class() -> dict[str, tuple[str, str]]:
+    """Return for each exercise and explorer its notebook and heading: ``"02c"``, ``"softmax"``."""
+    found = {}
+    for path in notebook_paths():
+        heading = ""
+        for cell in read(path).cells:
+            if cell.cell_type == "markdown":
+                heading = (re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE) or [heading])[-1]
+                if exercise := re.match(r"Exercise (\w+):", heading):
+                    found[exercise[1]] = (path.stem, heading)
+            elif explorer := re.search(r"^(\w+)_explorer\(", cell.source, re.MULTILINE):
+                found.setdefault(explorer[1], (path.stem, heading))
+    return found
+
+
+def address(place: str) -> str:
+    """Return the address of a place: ``owner/project#7`` is an issue on GitHub."""
+    project, _, number = place.partition("#")
+    return f"https://github.com/{project}/issues/{number}" if number else f"https://{place}"
+
+
+def link(text: str, notebook: str, heading: str) -> str:
+    """Return a link to a heading, or the text where brackets in the heading forbid one."""
+    target = f"{notebook}.ipynb#{anchor(heading)}"
+    return text if re.search(r"[()]", heading) else f"[{text}]({target})"
+
+
+def entry(row: dict[str, Any]) -> str:
+    """Return what the page says of a question."""
+    parts = [", ".join(f"`{word}`" for word in row["words"])]
+    if name := row["in_class"]:
+        notebook, heading = in_class()[name]
+        kind = f"exercise {name}" if name[0].isdigit() else f"the explorer of {notebook[:2]}"
+        parts.append(f"In class: {link(kind, notebook, heading)}")
+    asked = (f"[{i}]({address(place)})" for i, place in enumerate(row["asked_in"], 1))
+    parts.append(f"Came up in {' '.join(asked)}")
+    question = row["question"]
+    if row["answer"]:
+        question = link(question, **row["answer"])
+    return f"- {question}\\\n  {'. '.join(parts)}."
+
+
+def page() -> str:
+    """Return the page, by topic in the order of the data; unanswered questions come last."""
+    topics: dict[str, list] = {}
+    for row in sorted(rows(), key=lambda row: -len(row["asked_in"])):
+        topics.setdefault(row["topic"] if row["answer"] else "Not answered here", []).append(row)
+    order = [*dict.fromkeys(row["topic"] for row in rows()), "Not answered here"]
+    text = [INTRODUCTION]
+    for topic in order:
+        if topic in topics:
+            text.append(f"## {topic}\n\n" + "\n".join(map(entry, topics[topic])) + "\n")
+    return "\n".join(text)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
