@@ -25,8 +25,24 @@ export MPLCONFIGDIR := $(STATE)/matplotlib
 export JUPYTER_PLATFORM_DIRS := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
+# Wide names in the file list. What is closed says no first line of what came out, which is an answer.
+define CUSTOM_CSS
+body { --jp-sidebar-min-width: 280px }
+.jp-OutputPlaceholder .jp-PlaceholderText { font-size: 0 }
+.jp-OutputPlaceholder .jp-PlaceholderText::after { content: "Show what came out"; font-size: var(--jp-code-font-size) }
+endef
+export CUSTOM_CSS
+
+# JupyterLab would write the version of Python into each notebook that is opened, and ask to save it.
+define KERNEL_CONFIG
+from ipykernel.ipkernel import IPythonKernel
+
+IPythonKernel.language_info.pop("version", None)
+endef
+export KERNEL_CONFIG
+
 # Loopback only, with a token, encrypted to the kernel; no news, no look for updates, no extensions
-# from elsewhere. Names in the file list get the width of the date as well, and some more: see lab.
+# from elsewhere. Names in the file list get the width of the date as well: see lab.
 LAB_FLAGS := --ip=127.0.0.1 \
 	--KernelManager.transport_encryption=auto \
 	--LabApp.news_url=None \
@@ -59,7 +75,9 @@ $(INSTALLED): $(CONSTRAINTS) pyproject.toml
 
 lab: setup  ## open the series in JupyterLab, at the first notebook
 	@mkdir -p "$(JUPYTER_CONFIG_DIR)/labconfig" "$(JUPYTER_CONFIG_DIR)/custom"
-	@echo 'body { --jp-sidebar-min-width: 280px }' > "$(JUPYTER_CONFIG_DIR)/custom/custom.css"
+	@echo "$$CUSTOM_CSS" > "$(JUPYTER_CONFIG_DIR)/custom/custom.css"
+	@mkdir -p "$(IPYTHONDIR)/profile_default"
+	@echo "$$KERNEL_CONFIG" > "$(IPYTHONDIR)/profile_default/ipython_kernel_config.py"
 	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}, "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": false}}' > "$(JUPYTER_CONFIG_DIR)/labconfig/default_setting_overrides.json"
 	jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/$(notdir $(firstword $(NOTEBOOKS))) $(LAB_ARGS)
 

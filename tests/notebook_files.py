@@ -13,7 +13,17 @@ from chapter3_helpers.explorers.core.widget import Explorer
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 ONE_PAGE = NOTEBOOKS / "one_page.ipynb"
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+# What JupyterLab writes here when it opens a notebook; where something else stands, it asks to save
+# what nobody has changed. The version of Python is left out, as `make lab` has it.
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+LANGUAGE = {
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "name": "python",
+    "nbconvert_exporter": "python",
+    "pygments_lexer": "ipython3",
+}
 ANSWER = re.compile(r"<summary>Answer</summary>.*?```python\n(.*?)```", re.DOTALL)
 
 
@@ -40,6 +50,17 @@ def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 def tags(cell: nbformat.NotebookNode) -> list[str]:
     return cell.metadata.get("tags", [])
+
+
+def closed_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Return the cells whose output is closed until they are run."""
+    return [c for c in code_cells(notebook) if c.metadata.get("jupyter", {}).get("outputs_hidden")]
+
+
+def lines_of(cell: nbformat.NotebookNode) -> list[str]:
+    """Return the lines of what a cell shows; those of a picture are its description."""
+    texts = [out.get("text") or out.data["text/plain"] for out in cell.get("outputs", [])]
+    return [line for text in texts for line in text.splitlines() if line.strip()]
 
 
 def exercises_with_answers(notebook: nbformat.NotebookNode) -> list[tuple[str, str]]:

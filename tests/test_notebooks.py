@@ -5,10 +5,19 @@ import re
 import nbformat
 import pytest
 
-from tests.notebook_files import NOTEBOOKS, notebook_paths, numbered_paths, read
+from tests.notebook_files import (
+    NOTEBOOKS,
+    closed_cells,
+    explorer_calls,
+    lines_of,
+    notebook_paths,
+    numbered_paths,
+    read,
+)
 
 PATHS = numbered_paths()
 MAP = "00_why_attention.ipynb#The-map-of-the-series"
+NUMBER = re.compile(r"[\d.]*\d{2,}|\([\d, ]+\)")
 every_notebook = pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
 every_lesson = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 
@@ -53,6 +62,43 @@ def test_what_follows_an_answer_stands_in_a_cell_of_its_own_since_it_would_stick
     for cell in read(path).cells:
         if cell.cell_type == "markdown" and "</details>" in cell.source:
             assert cell.source.endswith("</details>"), cell.source[-80:]
+
+
+def answers(notebook: nbformat.NotebookNode) -> list[tuple[list, str, str]]:
+    """Return every prediction: the cells that answer it, the question, the words that compare.
+
+    A bar of progress answers nothing, and an explorer (None) only when it is moved.
+    """
+    found, waiting = [], False
+    for cell, explorer in zip(notebook.cells, explorer_calls(notebook), strict=True):
+        if "**Predict.**" in cell.source:
+            cells, question, waiting = [], cell.source, True
+        if waiting and "Compare with your guess" in cell.source:
+            found.append((cells, question, cell.source))
+            waiting = False
+        elif waiting and explorer:
+            cells.append(None)
+        elif waiting and any("batches, finished." not in line for line in lines_of(cell)):
+            cells.append(cell)
+    assert not waiting
+    return found
+
+
+@every_lesson
+def test_what_answers_a_prediction_is_closed_and_its_first_line_gives_nothing_away(path):
+    """The first line of what is closed is what JupyterLab shows."""
+    notebook = read(path)
+    closed = []
+    for cells, question, comparison in answers(notebook):
+        assert cells, question
+        told, asked = (set(NUMBER.findall(text)) for text in (comparison, question))
+        for cell in filter(None, cells):
+            closed.append(cell)
+            first, *more = lines_of(cell)
+            assert more, first
+            assert not re.search(r"\bnan\b|True|False|Error", first), first
+            assert not {number for number in told - asked if number in first}, first
+    assert closed == closed_cells(notebook)
 
 
 def path_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:

@@ -50,7 +50,7 @@ def rotary_diagram(queries: Any, keys: Any, dots: Any, titles: Sequence[str]) ->
         )
         for panel, title in enumerate(titles)
     ]
-    return Diagram("Query and key move on together", planes)
+    return Diagram("A query and a key, turned by their positions", planes)
 
 
 def clocks_diagram(angles: Any, positions: Sequence[int]) -> Diagram:

@@ -1,8 +1,13 @@
-"""Sections that are folded in a notebook are folded in the book: a heading, and a ``<details>``."""
+"""What is folded in a notebook is folded in the book: sections, code and outputs.
+
+A section becomes a heading and a ``<details>``. Code and outputs are folded by MyST-NB; here they
+get words that say what they hold.
+"""
 
 from typing import Any
 
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.writers.html5 import HTML5Translator
@@ -39,7 +44,18 @@ def depart(self: HTML5Translator, node: details) -> None:
     self.body.append("</details>")
 
 
+def visit_hidden(self: HTML5Translator, node: HideCodeCellNode) -> None:
+    (place,) = node["classes"]
+    what = "the code" if place == "above-input" else "what came out"
+    self.body.append(
+        f'<details class="admonition hide {place}"><summary>'
+        f'<p class="collapsed admonition-title">Show {what}</p>'
+        f'<p class="expanded admonition-title">Hide {what}</p></summary>'
+    )
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(details, html=(visit, depart))
+    app.add_node(HideCodeCellNode, override=True, html=(visit_hidden, depart))
     app.add_transform(FoldSections)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,7 +1,7 @@
 """Make the book's pages from the stored notebooks, before Sphinx reads them.
 
-A page shows what its notebook shows. Three things differ: an explorer becomes its recording, a
-folded section is marked for ``folds``, and links to headings get the form that the book has.
+A page shows what its notebook shows. Three things differ: an explorer becomes its recording, what
+is folded is marked for ``folds``, and links to headings get the form that the book has.
 """
 
 import re
@@ -16,6 +16,7 @@ from sphinx.util.display import status_iterator
 
 from tests.notebook_files import explorer_calls, notebook_paths, read
 
+FOLDED = {"source_hidden": "hide-input", "outputs_hidden": "hide-output"}  # for MyST-NB
 TABLE_HEADING = "## The map of the series"
 
 
@@ -48,8 +49,9 @@ def page(notebook: nbformat.NotebookNode, name: str, folder: Path) -> nbformat.N
                 heading, _, rest = cell.source.partition("\n")
                 cell.source = f"{heading}\n\n{MARK}\n{rest}"
             continue
-        if cell.metadata.get("jupyter", {}).get("source_hidden"):
-            cell.metadata.tags = [*cell.metadata.get("tags", []), "hide-input"]
+        folded = cell.metadata.get("jupyter", {})
+        hidden = [FOLDED[part] for part in FOLDED if folded.get(part)]
+        cell.metadata.tags = [*cell.metadata.get("tags", []), *hidden]
         if call:
             html = recordings.write(call, name, folder)
             cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": html})]

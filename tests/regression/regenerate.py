@@ -19,7 +19,7 @@ from tqdm import tqdm
 from traitlets.config import Config
 
 from tests import glossary
-from tests.notebook_files import KERNEL, NOTEBOOKS, ONE_PAGE, notebook_paths
+from tests.notebook_files import KERNEL, LANGUAGE, NOTEBOOKS, ONE_PAGE, notebook_paths
 from tests.regression.stills import add_stills, photographer
 
 README_NOTEBOOK = "07_fused_multihead.ipynb"
@@ -27,7 +27,7 @@ README_PICTURE = NOTEBOOKS.parent / "docs" / "heads.png"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-# exemptions from comparison, folded sources and folded sections
+# exemptions from comparison, folded sources and outputs, folded sections
 KEPT = ("tags", "jupyter", "jp-MarkdownHeadingCollapsed")
 
 
@@ -48,9 +48,7 @@ def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -
 
 def tidy(notebook: nbformat.NotebookNode) -> None:
     """Drop from an executed notebook what would differ in the next run."""
-    notebook.metadata = nbformat.from_dict(
-        {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-    )
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE})
     for cell in notebook.cells:
         cell.metadata = nbformat.from_dict(
             {key: cell.metadata[key] for key in KEPT if key in cell.metadata}

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from docs.questions import rows
-from tests.notebook_files import NOTEBOOKS, notebook_paths, read
+from tests.notebook_files import NOTEBOOKS, closed_cells, notebook_paths, read
 
 BOOK = NOTEBOOKS.parent / "docs" / "_build" / "html"
 built = pytest.mark.skipif(
@@ -39,9 +39,13 @@ def visit(page, name: str, rest: str = "") -> None:
     page.goto((BOOK / f"{name}.html").as_uri() + rest)
 
 
+def notebook_of(name: str):
+    return read(NOTEBOOKS.parent / f"{name}.ipynb")
+
+
 def words_of(name: str) -> str:
     """Return what a page's notebook says outside its code."""
-    cells = read(NOTEBOOKS / f"{name.removeprefix('notebooks/')}.ipynb").cells
+    cells = notebook_of(name).cells
     return "".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
 
@@ -52,6 +56,9 @@ def test_a_page_asks_for_nothing_from_elsewhere_and_draws_its_formulas_and_recor
     visit(page, name)
     recordings = page.locator(".c3-explorer")
     expect(page.locator(".c3-explorer:has(.c3-tools)")).to_have_count(recordings.count())
+    answers = page.locator("details.below-input")
+    assert answers.count() == (len(closed_cells(notebook_of(name))) if "/" in name else 0)
+    assert set(answers.locator("summary").all_inner_texts()) <= {"Show what came out", ""}
     page.evaluate(OPEN)
     assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
     assert page.failed == []

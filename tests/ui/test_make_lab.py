@@ -60,6 +60,11 @@ def test_make_lab_opens_the_first_notebook(lab, browser):
     expect(names.filter(has_text=".ipynb")).to_have_count(len([*NOTEBOOKS.glob("*.ipynb")]))
     cut = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent)"
     assert names.evaluate_all(cut) == []
+    closed = page.locator(".jp-OutputPlaceholder .jp-PlaceholderText").first
+    assert closed.evaluate("text => getComputedStyle(text).fontSize") == "0px"
+    kernel = page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
+    expect(kernel.first).to_be_visible(timeout=120_000)
+    assert page.locator(".jp-mod-dirty").count() == 0  # nothing was changed, so nothing to save
     page.close()
 
     assert listening_addresses(psutil.Process(process.pid)) == {"127.0.0.1"}

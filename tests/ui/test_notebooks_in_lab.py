@@ -20,8 +20,10 @@ from chapter3_helpers.explorers.core.widget import Explorer
 from tests.notebook_files import (
     NOTEBOOKS,
     ExplorerCall,
+    closed_cells,
     code_cells,
     explorer_calls,
+    lines_of,
     numbered_paths,
     read,
 )
@@ -166,8 +168,9 @@ def test_explorers_are_drawn_in_the_ink_of_the_theme(page):
 def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server, folder):
     """Here the script that listens beside the pictures can't be loaded: they are there without."""
     notebook = read(WHOLE)
+    answers = closed_cells(notebook)
     for cell in code_cells(notebook):
-        cell.execution_count, cell.outputs = None, []
+        cell.execution_count, cell.outputs = None, cell.outputs if cell in answers else []
     headings = [cell for cell in notebook.cells if re.match("## ", cell.source)]
     headings[0].metadata["jp-MarkdownHeadingCollapsed"] = True
     code_cells(notebook)[0].metadata["jupyter"] = {"source_hidden": True}
@@ -175,11 +178,19 @@ def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server
     page = open_notebook(browser, server, WHOLE.name, without="**/extensions/anywidget/**")
     try:
         expect(page.get_by_text(re.compile(r"cells? hidden")).first).to_be_visible()
+        closed = page.locator(".jp-OutputPlaceholder")
+        expect(closed).to_have_count(len(answers))
+        shown = page.locator(".jp-Notebook").inner_text()
+        for cell in answers:
+            printed = [line for line in lines_of(cell)[1:] if line not in cell.source]
+            assert printed
+            assert not [line for line in printed if line in shown]
         run_all(page)
+        expect(closed).to_have_count(0)  # a cell that is run opens
         assert errors(page) == []
         prompts = page.locator(".jp-CodeCell .jp-InputPrompt").all_text_contents()
         assert prompts == [
-            "" if cell.metadata.get("jupyter") else f"[{count}]:"  # folded, a cell shows no count
+            "" if cell.metadata.get("jupyter", {}).get("source_hidden") else f"[{count}]:"
             for count, cell in enumerate(code_cells(notebook), start=1)
         ]
         calls = [call for _, call in SHOWN[WHOLE.stem]]
