@@ -1,8 +1,12 @@
 """What the tests of several explorers share."""
 
+import importlib
+from functools import cached_property
 from typing import Any
 
 import torch
+
+from chapter3_helpers.explorers.core.panels import Facts, Note
 
 
 def find(kind: type, panels: list) -> Any:
@@ -17,3 +21,34 @@ def run(lines: list[str], **space: Any) -> dict[str, Any]:
     with torch.random.fork_rng(devices=[]):
         exec("\n".join(lines), space)
     return space
+
+
+class Shown:
+    """What an explorer computes and shows at its defaults, some of them changed."""
+
+    def __init__(self, topic: str, **changed: Any):
+        self.topic = topic
+        self.module = importlib.import_module(f"chapter3_helpers.explorers.{topic}")
+        self.settings = {c.name: c.default for c in self.module.CONTROLS} | changed
+
+    @cached_property
+    def state(self) -> Any:
+        return getattr(self.module, f"{self.topic}_state")(self.settings)
+
+    @cached_property
+    def panels(self) -> list:
+        return getattr(self.module, f"{self.topic}_panels")(self.settings)
+
+    def all(self, kind: type) -> list:
+        return [panel for panel in self.panels if isinstance(panel, kind)]
+
+    def only(self, kind: type) -> Any:
+        return find(kind, self.panels)
+
+    @property
+    def note(self) -> str:
+        return self.only(Note).text
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return self.only(Facts).values

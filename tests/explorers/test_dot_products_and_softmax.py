@@ -6,24 +6,18 @@ import pytest
 
 from chapter3_helpers.explorers import dot_products_explorer
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.panels import Bars, Facts
-from chapter3_helpers.explorers.dot_products import dot_products_panels
-from chapter3_helpers.explorers.softmax import softmax_panels
-from tests.explorers import find
+from chapter3_helpers.explorers.core.panels import Bars
+from tests.explorers import Shown
 
 ARROWS = {"angle": 60, "length_a": 1.5, "length_b": 1.0}
 MOVED = {"token": 5, "score": -4.0, "temperature": 1.0}
 
 
-def ticks(settings):
-    curve = next(panel for panel in dot_products_panels(settings) if isinstance(panel, Curves))
-    return re.findall(r'text-anchor="end">([^<]+)<', curve.html())
-
-
-@pytest.mark.parametrize("change", [{"length_a": 0.1}, {"length_a": 2.0, "length_b": 2.0}])
+@pytest.mark.parametrize("change", [{}, {"length_a": 0.1}, {"length_a": 2.0, "length_b": 2.0}])
 def test_the_scale_of_the_curve_stays_from_minus_4_to_4(change):
-    assert ticks(ARROWS | change) == ticks(ARROWS)
-    assert (ticks(ARROWS)[0], ticks(ARROWS)[-1]) == ("-4", "4")
+    curve = Shown("dot_products", **ARROWS | change).all(Curves)[0].html()
+    ticks = re.findall(r'text-anchor="end">([^<]+)<', curve)
+    assert (ticks[0], ticks[-1]) == ("-4", "4")
 
 
 @pytest.mark.parametrize(
@@ -37,14 +31,13 @@ def test_the_scale_of_the_curve_stays_from_minus_4_to_4(change):
     ],
 )
 def test_the_arrows_are_told_in_a_sentence(change, said):
-    note, *drawn = dot_products_panels(ARROWS | change)
-    assert note.text.startswith(said)
-    assert "nan" not in "".join(panel.html() for panel in drawn)
+    shown = Shown("dot_products", **ARROWS | change)
+    assert shown.note.startswith(said)
+    assert "nan" not in "".join(panel.html() for panel in shown.panels[1:])
 
 
 def test_the_sum_of_products_is_written_out():
-    facts = find(Facts, dot_products_panels(ARROWS)).values
-    assert list(facts.values())[:4] == [
+    assert list(Shown("dot_products", **ARROWS).facts.values())[:4] == [
         *("(0.75, 1.30)", "(1.00, 0.00)", "(0.75)(1.00) + (1.30)(0.00) = 0.75"),
         "1.0 · 0.75 = 0.75",
     ]
@@ -60,13 +53,10 @@ def test_the_sum_of_products_is_written_out():
     ],
 )
 def test_softmax_and_the_quotient_are_told_side_by_side(change, said):
-    note, weights, quotients, _ = softmax_panels(MOVED | change)
-    for part in said:
-        assert part in note.text
-    assert isinstance(weights, Bars)
-    assert isinstance(quotients, Bars)
-    assert float(weights.values.sum()) == pytest.approx(1.0)
-    assert float(quotients.values.sum()) == pytest.approx(1.0)
+    shown = Shown("softmax", **MOVED | change)
+    assert [part for part in said if part not in shown.note] == []
+    sums = [float(bars.values.sum()) for bars in shown.all(Bars)[:2]]
+    assert sums == pytest.approx([1.0, 1.0])
 
 
 def test_a_number_in_the_code_is_written_as_the_control_shows_it():

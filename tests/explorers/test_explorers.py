@@ -172,17 +172,6 @@ def test_reset_goes_back_to_the_start_and_no_random_number_is_used_up(topic):
     assert torch.equal(torch.get_rng_state(), random_numbers)  # the reader's are left alone
 
 
-def test_reset_goes_back_to_settings_of_ones_own():
-    subject = explorers.attention_explorer(seed=7, d_out=6, num_heads=3, made="at random")
-    start, shown = subject.settings, subject.view.value
-    subject.set(seed=8, d_out=4, text="one two", dropout=0.5)
-    assert subject.settings != start
-    subject.reset_button.click()
-    assert subject.settings == start
-    assert (start["seed"], start["d_out"], start["num_heads"]) == (7, 6, 3)
-    assert subject.view.value == shown
-
-
 @pytest.mark.parametrize("topic", TOPICS)
 def test_the_python_button_shows_and_hides_a_few_lines(topic):
     subject = explorer(topic)
@@ -197,27 +186,27 @@ def test_the_python_button_shows_and_hides_a_few_lines(topic):
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_every_control_has_a_label_a_tooltip_and_a_readout(topic):
-    for control in explorer(topic).controls:
-        widget = explorer(topic).widgets[control.name]
-        assert widget.description == control.label
-        assert len(control.label) > 0
+def test_every_control_has_a_label_a_tooltip_a_readout_and_steps_that_are_accepted(topic):
+    subject = getattr(explorers, f"{topic}_explorer")()  # no option has changed in it
+    for control in subject.controls:
+        widget, every = subject.widgets[control.name], values(subject, control)
+        assert widget.description == control.label != ""
         assert len(control.tooltip) > 10
         if isinstance(control, Slider | Steps) and not isinstance(control, Buttons):
             assert widget.readout
-            every = values(explorer(topic), control)
             assert every == sorted(set(every))
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_a_player_goes_from_the_first_step_to_the_last(topic):
-    subject = getattr(explorers, f"{topic}_explorer")()  # no option has changed in it
-    for control in subject.controls:
         if getattr(control, "play", None):
-            player, every = subject.places[control.name].children[0], values(subject, control)
+            player = subject.places[control.name].children[0]
             places = range(len(every)) if isinstance(control, Steps) else every
             assert [player.min, player.max] == [places[0], places[-1]]
             assert player.step == getattr(control, "step", 1)
+    for control in subject.controls:
+        if isinstance(control, Slider):
+            every = values(subject, control)
+            for value in [*every[:25], every[-1]]:
+                subject.set(**{control.name: value})
+                assert subject.settings[control.name] == value
+                subject.set(**{control.name: round(value, 6)})  # as a reader would write it
 
 
 def test_the_back_rows_view_is_marked_on_the_page_while_it_is_shown():
@@ -260,36 +249,17 @@ def test_markup_that_a_reader_types_is_escaped(topic):
     [
         *[("mechanism", "none"), ("seed", 5000), ("seed", "x"), ("num_heads", 7), ("text", 3)],
         *[("dropout", 0.05), ("dropout", 0.9001), ("dropout", float("nan")), ("d_out", 2.5)],
+        *[("dropout", 0.25), ("d_out", 999)],
     ],
 )
-def test_values_that_no_control_offers_are_refused(name, value):
-    with pytest.raises(ValueError, match=rf"{name} must be a value that its control offers, got"):
-        explorers.attention_explorer(**{name: value})
-
-
-@pytest.mark.parametrize("refused", [{"d_out": 999}, {"dropout": 0.25}, {"num_heads": 5}])
-def test_a_refused_change_moves_nothing(refused):
+def test_a_value_that_no_control_offers_is_refused_and_nothing_moves(name, value):
     subject = explorers.attention_explorer(d_out=6, num_heads=3, head=2, made="at random")
     before, shown = subject.settings, subject.view.value
-    with pytest.raises(ValueError, match="that its control offers"):
-        subject.set(**{"text": "one two", "seed": 5, "d_out": 4, "num_heads": 2, **refused})
-    assert subject.settings == before
-    assert subject.view.value == shown
+    with pytest.raises(ValueError, match=rf"{name} must be a value that its control offers, got"):
+        subject.set(**{"text": "one two", "seed": 5, "d_out": 4, "num_heads": 2, name: value})
+    assert (subject.settings, subject.view.value) == (before, shown)
     subject.widgets["seed"].value = 6  # and the controls still work
     assert subject.view.value != shown
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_every_step_of_a_slider_is_accepted(topic):
-    subject = explorer(topic)
-    for control in subject.controls:
-        if isinstance(control, Slider):
-            every = values(subject, control)
-            for value in [*every[:25], every[-1]]:
-                subject.set(**{control.name: value})
-                assert subject.settings[control.name] == value
-                subject.set(**{control.name: round(value, 6)})  # as a reader would write it
-    subject.reset()
 
 
 @pytest.mark.parametrize(
@@ -325,13 +295,16 @@ def test_a_text_that_cannot_be_read_is_told_why_above_the_last_picture(topic, te
     assert subject.view.value == before
 
 
-def test_two_explorers_share_nothing():
-    first, second = explorers.attention_explorer(), explorers.attention_explorer(seed=5)
-    before = second.view.value
-    first.widgets["seed"].value = 7
-    assert second.view.value == before
-    assert first.settings["seed"] == 7
-    assert second.settings["seed"] == 5
+def test_reset_goes_back_to_settings_of_ones_own_and_moves_no_other_explorer():
+    other = explorers.attention_explorer()
+    subject = explorers.attention_explorer(seed=7, d_out=6, num_heads=3, made="at random")
+    start, shown, beside = subject.settings, subject.view.value, other.view.value
+    assert (start["seed"], start["d_out"], start["num_heads"]) == (7, 6, 3)
+    subject.set(seed=8, d_out=4, text="one two", dropout=0.5)
+    assert subject.settings != start
+    subject.reset_button.click()
+    assert (subject.settings, subject.view.value) == (start, shown)
+    assert other.view.value == beside != shown
 
 
 def test_explorers_are_found_by_name_and_nothing_else_is():

@@ -3,35 +3,26 @@
 import numpy as np
 import pytest
 
-from chapter3_helpers.explorers.core.panels import Matrix, Note
+from chapter3_helpers.explorers.core.panels import Matrix
 from chapter3_helpers.explorers.handmade_transformer import (
-    CONTROLS,
     handmade_transformer_explorer,
-    handmade_transformer_panels,
     handmade_transformer_state,
 )
 from chapter3_helpers.handmade_transformer import MODEL, accuracy, complete, forward
-from tests.explorers import find
-
-DEFAULTS = {control.name: control.default for control in CONTROLS}
-
-
-def note(settings):
-    return find(Note, handmade_transformer_panels(settings)).text
+from tests.explorers import Shown
 
 
 def test_the_defaults_are_the_change_of_the_notebook():
-    state = handmade_transformer_state(DEFAULTS)
-    model = MODEL.with_weight("W_query", (4, 3), 0.0)
+    shown = Shown("handmade_transformer")
+    state, model = shown.state, MODEL.with_weight("W_query", (4, 3), 0.0)
     assert state["right"] == accuracy("aab" * 10, model) == (19, 27)
     assert state["completion"] == complete("aabaa", 10, model) == "bababababa"
     assert state["completion_before"] == complete("aabaa", 10) == "baabaabaab"
     assert np.array_equal(state["weights"], forward([0, 0, 1, 0, 0], model)["weights"])
-    assert note(DEFAULTS).startswith(
+    assert shown.note.startswith(
         "From 1024 to 0: “aabaa” goes on with “bababababa” instead of “baabaabaab”, and 19 of 27"
     )
-    matrices = [p for p in handmade_transformer_panels(DEFAULTS) if isinstance(p, Matrix)]
-    (hidden,) = [matrix.hidden for matrix in matrices if matrix.hidden is not None]
+    (hidden,) = [matrix.hidden for matrix in shown.all(Matrix) if matrix.hidden is not None]
     assert hidden[0].tolist() == [False] + 4 * [True]
 
 
@@ -49,29 +40,27 @@ def test_every_weight_can_be_reached_and_nothing_else(name):
 
 
 def test_the_value_that_a_weight_had_is_marked():
-    explorer = handmade_transformer_explorer()
-    marked = [value for label, value in explorer.widgets["value"].options if "as it was" in label]
-    assert marked == [1024.0]
-    explorer.set(value=1024.0)
-    assert note(explorer.settings) == (
+    options = handmade_transformer_explorer().widgets["value"].options
+    assert [value for label, value in options if "as it was" in label] == [1024.0]
+    assert Shown("handmade_transformer", value=1024.0).note == (
         "This weight is as it was, 1024: “aabaa” goes on with “baabaabaab”, "
         "and 27 of 27 letters of aab, aab, … are right."
     )
 
 
 def test_a_change_that_the_count_misses_is_told_apart_from_one_without_effect():
-    unseen = {**DEFAULTS, "row": 2, "column": 1, "prompt": "bb"}  # position 2 forgets position 1
-    state = handmade_transformer_state(unseen)
-    assert state["right"] == (27, 27)
-    assert state["completion"] != state["completion_before"]
-    assert "instead of “aabaabaaba”, and yet 27 of 27 letters" in note(unseen)
-    assert "as before, and 27 of 27 letters" in note({**unseen, "prompt": "aabaa"})
+    unseen = {"row": 2, "column": 1}  # position 2 forgets position 1
+    shown = Shown("handmade_transformer", **unseen, prompt="bb")
+    assert shown.state["right"] == (27, 27)
+    assert shown.state["completion"] != shown.state["completion_before"]
+    assert "instead of “aabaabaaba”, and yet 27 of 27 letters" in shown.note
+    same = Shown("handmade_transformer", **unseen, prompt="aabaa")
+    assert "as before, and 27 of 27 letters" in same.note
 
 
 @pytest.mark.parametrize("change", [{}, {"name": "c_proj_bias", "column": 5, "value": -1.0}])
 def test_the_changed_weight_alone_is_shown_with_what_it_was(change):
-    array = handmade_transformer_panels({**DEFAULTS, **change})[1]
-    assert isinstance(array, Matrix)
+    array = Shown("handmade_transformer", **change).all(Matrix)[0]
     found = {text for row in array.texts for text in row if "→" in text}
     assert found == ({"1024 → -1"} if change else {"1024 → 0"})
     assert "→" in "".join(array.texts[array.picked])

@@ -7,35 +7,17 @@ from itertools import product
 import pytest
 import torch
 
-from chapter3_helpers.explorers.mask_constants import (
-    ADDED,
-    CONSTANTS,
-    CONTROLS,
-    DTYPES,
-    OVER,
-    SIZES,
-    mask_constants_panels,
-    mask_constants_state,
-)
+from chapter3_helpers.explorers.mask_constants import ADDED, CONSTANTS, DTYPES, OVER, SIZES
 from chapter3_helpers.sentence import TOKENS
+from tests.explorers import Shown
 
 COMBINATIONS = list(product(DTYPES, CONSTANTS))
-DEFAULTS = {control.name: control.default for control in CONTROLS}
-
-
-def settings(**changed):
-    return {**DEFAULTS, **changed}
-
-
-def note(chosen):
-    return mask_constants_panels(chosen)[0].text
 
 
 @pytest.mark.parametrize(("dtype", "constant"), COMBINATIONS)
 @pytest.mark.parametrize("padding", [False, True])
 def test_small_scores_against_torch(dtype, constant, padding):
-    chosen = settings(dtype=dtype, constant=constant, size=1, padding=padding)
-    state = mask_constants_state(chosen)
+    state = Shown("mask_constants", dtype=dtype, constant=constant, size=1, padding=padding).state
     assert state["weights"].dtype == DTYPES[dtype]
     hidden = torch.ones(6, 6, dtype=torch.bool).triu(1)
     expected = torch.softmax(state["scores"].float().masked_fill(hidden, -math.inf), dim=-1)
@@ -51,28 +33,27 @@ def test_small_scores_against_torch(dtype, constant, padding):
 
 def test_where_the_default_leaks():
     """Rows 0 to 2 see nothing above -1e4, rows 3 to 5 do: the key "with"."""
-    state = mask_constants_state(settings())
+    shown = Shown("mask_constants")
+    state = shown.state
     visible = state["scores"].float().masked_fill(state["hidden"], -math.inf).amax(dim=-1)
     assert (visible < -1e4).tolist() == [True, True, True, False, False, False]
     assert torch.allclose(state["leak"], torch.tensor([1.0, 1, 1, 0, 0, 0]), atol=1e-3)
-    assert note(settings()).startswith(
-        "Hidden tokens get weight in the rows of Your, journey, star"
-    )
+    assert shown.note.startswith("Hidden tokens get weight in the rows of Your, journey, star")
 
 
 def test_the_curve_stands_at_the_worst_row():
     for size in SIZES:
-        state = mask_constants_state(settings(dtype="float32", size=size))
+        state = Shown("mask_constants", dtype="float32", size=size).state
         assert state["worst_leaks"][SIZES.index(size)] == state["leak"].max()
 
 
-@pytest.mark.parametrize("padding", [False, True])
-@pytest.mark.parametrize("way", [OVER, ADDED])
 @pytest.mark.parametrize(("dtype", "constant"), COMBINATIONS)
-def test_the_note_is_true(dtype, constant, way, padding):
-    for size in SIZES:
-        chosen = settings(dtype=dtype, constant=constant, way=way, padding=padding, size=size)
-        state, text = mask_constants_state(chosen), note(chosen)
+def test_the_note_is_true(dtype, constant):
+    for way, padding, size in product((OVER, ADDED), (False, True), SIZES):
+        shown = Shown(
+            "mask_constants", dtype=dtype, constant=constant, way=way, padding=padding, size=size
+        )
+        state, text = shown.state, shown.note
         for pattern, rows in (
             (r"weight in the rows? of (.*?)\.", state["leak"] > 1e-4),
             (r"No weights exist for (.*?):", state["weights"].isnan().any(dim=-1)),
@@ -85,6 +66,6 @@ def test_the_note_is_true(dtype, constant, way, padding):
 
 
 def test_added_to_a_blind_row_the_constant_cancels():
-    state = mask_constants_state(settings(way=ADDED, padding=True, size=1, dtype="float32"))
+    state = Shown("mask_constants", way=ADDED, padding=True, size=1, dtype="float32").state
     expected = torch.softmax(state["scores"][0], dim=-1)
     assert torch.allclose(state["weights"][0], expected, atol=1e-3)

@@ -4,30 +4,25 @@ import pytest
 import torch
 
 from chapter3_helpers.explorers.core.number_path import NumberPath
+from chapter3_helpers.explorers.core.panels import Matrix
 from chapter3_helpers.explorers.masking import (
     FIRST,
     LEARNED,
-    MATRICES,
     NUMBER,
     RANDOM,
     SECOND,
     SENTENCE,
     masking_explorer,
-    masking_panels,
-    masking_state,
 )
 from chapter3_helpers.training.pronoun_sentences import reason_first
-
-
-def settings(**changed):
-    start = {"text": SENTENCE, "tokens_read": 12, "matrices": LEARNED, "way": FIRST, "seed": 789}
-    return {"show": MATRICES, "column": 4, **start, **changed}
+from tests.explorers import Shown
 
 
 def test_the_last_word_finds_its_noun_and_not_before_it_is_read():
-    assert "“sour” looks most at “milk”" in masking_panels(settings())[0].text
-    assert masking_state(settings())["tokens"][masking_explorer().settings["column"]] == "milk"
-    turned = masking_state(settings(text=reason_first(SENTENCE)))
+    shown = Shown("masking")
+    assert "“sour” looks most at “milk”" in shown.note
+    assert shown.state["tokens"][shown.settings["column"]] == "milk"
+    turned = Shown("masking", text=reason_first(SENTENCE)).state
     sour = turned["tokens"].index("sour")
     assert turned["weights"][sour, sour + 1 :].eq(0).all()
 
@@ -35,18 +30,19 @@ def test_the_last_word_finds_its_noun_and_not_before_it_is_read():
 @pytest.mark.parametrize("way", [FIRST, SECOND])
 @pytest.mark.parametrize("matrices", [LEARNED, RANDOM])
 def test_what_has_been_read_never_changes(matrices, way):
-    whole = masking_state(settings(matrices=matrices, way=way))["weights"]
+    chosen = {"matrices": matrices, "way": way}
+    whole = Shown("masking", **chosen).state["weights"]
     for read in range(1, 13):
-        state = masking_state(settings(matrices=matrices, way=way, tokens_read=read))
-        torch.testing.assert_close(state["weights"], whole[:read, :read])
+        weights = Shown("masking", **chosen, tokens_read=read).state["weights"]
+        torch.testing.assert_close(weights, whole[:read, :read])
 
 
 def test_the_newest_row_is_marked_and_the_triangle_is_counted():
-    note, *matrices, facts = masking_panels(settings(tokens_read=7))
-    assert [matrix.picked for matrix in matrices] == [6, 6]
-    assert "The rows above it" in note.text
-    assert facts.values == {"visible cells": "28 of 49"}
-    assert "The rows above it" not in masking_panels(settings(tokens_read=1))[0].text
+    shown = Shown("masking", tokens_read=7)
+    assert [matrix.picked for matrix in shown.all(Matrix)] == [6, 6]
+    assert "The rows above it" in shown.note
+    assert shown.facts == {"visible cells": "28 of 49"}
+    assert "The rows above it" not in Shown("masking", tokens_read=1).note
 
 
 def test_a_seed_is_there_for_random_matrices_alone_and_they_take_any_words():
@@ -60,17 +56,13 @@ def test_a_seed_is_there_for_random_matrices_alone_and_they_take_any_words():
 
 
 def test_the_path_of_one_number_says_which_keys_are_hidden():
-    asked = settings(tokens_read=7, show=NUMBER)
-    shown = masking_state(asked)["weights"][-1].tolist() + [0.0] * 5
-    for column, weight in enumerate(shown):
-        (path,) = (
-            panel
-            for panel in masking_panels(asked | {"column": column})
-            if isinstance(panel, NumberPath)
-        )
+    asked = {"tokens_read": 7, "show": NUMBER}
+    weights = Shown("masking", **asked).state["weights"][-1].tolist() + [0.0] * 5
+    for column, weight in enumerate(weights):
+        path = Shown("masking", **asked, column=column).only(NumberPath)
         assert path.numbers["weight"] == pytest.approx(weight, abs=1e-5)
         assert ("hidden from this query" in path.html()) == (column >= 7)
-    assert not any(isinstance(p, NumberPath) for p in masking_panels(asked | {"way": SECOND}))
+    assert not Shown("masking", **asked, way=SECOND).all(NumberPath)
 
 
 def test_a_sentence_that_is_typed_anew_is_read_to_its_end_unless_the_reader_stopped_before():

@@ -4,10 +4,9 @@ import pytest
 import torch
 
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note
+from chapter3_helpers.explorers.core.panels import Heads, Matrix
 from chapter3_helpers.explorers.positions import (
     ALIBI,
-    CONTROLS,
     LEARNED,
     LINEAR,
     NONE,
@@ -15,48 +14,48 @@ from chapter3_helpers.explorers.positions import (
     SINUSOIDS,
     positions_code,
     positions_explorer,
-    positions_panels,
-    positions_state,
 )
-from tests.explorers import find, run
+from tests.explorers import Shown, run
 
-DEFAULTS = {control.name: control.default for control in CONTROLS}
-SCHEMES = (NONE, LEARNED, SINUSOIDS, LINEAR, ALIBI, ROTARY)
+TOLD = {  # what tells the order to the third head, where theta is 100
+    NONE: "nothing",
+    LEARNED: "a row of an untrained table (512, 4), times ten",
+    SINUSOIDS: "cosine and sine of a fast and of a slow hand",
+    LINEAR: "-1 for each position between query and key",
+    ALIBI: "-0.125 for each position between query and key",  # the third of 1/2, 1/4, ...
+    ROTARY: "1 and 0.1 radians for each position",  # the root of 100 below 1
+}
+every_scheme = pytest.mark.parametrize("scheme", TOLD)
 
 
-def note(settings):
-    return find(Note, positions_panels(settings)).text
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
+@every_scheme
 def test_the_swap_is_the_other_sentence(scheme):
     """The row after the swap is that of the sentence typed the other way, back in its order."""
-    state = positions_state({**DEFAULTS, "scheme": scheme})
-    other = {**DEFAULTS, "scheme": scheme, "text": "the bread cooked the oven so"}
+    shown = Shown("positions", scheme=scheme)
+    other = {**shown.settings, "text": "the bread cooked the oven so"}
     expected = run(positions_code(other))["weights"][-1][[0, 4, 2, 3, 1, 5]]
-    torch.testing.assert_close(state["after"], expected, rtol=1e-4, atol=1e-6)
-    same = torch.allclose(state["after"], state["before"], atol=1e-5)
+    torch.testing.assert_close(shown.state["after"], expected, rtol=1e-4, atol=1e-6)
+    same = torch.allclose(shown.state["after"], shown.state["before"], atol=1e-5)
     assert same == (scheme == NONE)
     told = "changes nothing for “so”" if scheme == NONE else "changes a weight of “so”"
-    assert told in note({**DEFAULTS, "scheme": scheme})
+    assert told in shown.note
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@every_scheme
 def test_only_what_is_added_to_tokens_minds_where_the_sentence_stands(scheme):
-    settings = {**DEFAULTS, "scheme": scheme, "start": 200}
-    state = positions_state(settings)
-    at_home, moved = state["curves"][0], state["curves"][200]
+    shown = Shown("positions", scheme=scheme, start=200)
+    at_home, moved = shown.state["curves"][0], shown.state["curves"][200]
     added = scheme in (LEARNED, SINUSOIDS)
     assert torch.allclose(at_home, moved, atol=1e-3) != added
-    assert torch.allclose(state["weights"], state["unmoved"], atol=1e-4) != added
-    assert ("by 200 changes a weight by" in note(settings)) == added
-    assert ("by 200 changes nothing" in note(settings)) != added
+    assert torch.allclose(shown.state["weights"], shown.state["unmoved"], atol=1e-4) != added
+    assert ("by 200 changes a weight by" in shown.note) == added
+    assert ("by 200 changes nothing" in shown.note) != added
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@every_scheme
 def test_the_curve_goes_through_the_scores_of_the_sentence(scheme):
     """ "so" stands 4 places after "oven": distance -4, in the sentence and on the curve."""
-    state = positions_state({**DEFAULTS, "scheme": scheme, "head": 2})
+    state = Shown("positions", scheme=scheme, head=2).state
     curve = state["curves"][0]
     assert state["distances"].tolist()[8] == -4
     if scheme == NONE:
@@ -69,10 +68,10 @@ def test_the_curve_goes_through_the_scores_of_the_sentence(scheme):
         assert not torch.allclose(curve, curve.flip(0), atol=1e-2)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@every_scheme
 @pytest.mark.parametrize("changed", [{"seed": 5, "start": 9}, {"causal": True, "head": 1}])
 def test_the_axis_of_the_scores_ends_at_the_even_numbers_around_them(scheme, changed):
-    curves = find(Curves, positions_panels({**DEFAULTS, "scheme": scheme, **changed}))
+    curves = Shown("positions", scheme=scheme, **changed).only(Curves)
     scores = torch.cat([*curves.lines.values()])
     scores, (low, high) = scores[scores.isfinite()], curves.limits
     assert low % 2 == high % 2 == 0
@@ -80,45 +79,33 @@ def test_the_axis_of_the_scores_ends_at_the_even_numbers_around_them(scheme, cha
     assert high - 2 < scores.max() <= high
 
 
-@pytest.mark.parametrize(
-    ("scheme", "told"),
-    [
-        (NONE, "nothing"),
-        (LEARNED, "a row of an untrained table (512, 4), times ten"),
-        (SINUSOIDS, "cosine and sine of a fast and of a slow hand"),
-        (LINEAR, "-1 for each position between query and key"),
-        (ALIBI, "-0.125 for each position between query and key"),  # the third of 1/2, 1/4, ...
-        (ROTARY, "1 and 0.1 radians for each position"),  # the root of 100 below 1
-    ],
-)
-def test_what_tells_the_order(scheme, told):
-    settings = {**DEFAULTS, "scheme": scheme, "head": 2, "theta": 100.0}
-    assert [*find(Facts, positions_panels(settings)).values.values()] == [told]
+@every_scheme
+def test_what_tells_the_order(scheme):
+    shown = Shown("positions", scheme=scheme, head=2, theta=100.0)
+    assert [*shown.facts.values()] == [TOLD[scheme]]
 
 
 def test_alibi_shows_every_head_and_the_others_one():
-    settings = {**DEFAULTS, "scheme": ALIBI, "num_heads": 5, "head": 4}
-    panels = positions_panels(settings)
-    heads = find(Heads, panels)
+    shown = Shown("positions", scheme=ALIBI, num_heads=5, head=4)
+    heads = shown.only(Heads)
     assert heads.values.shape == (5, 6, 6)
-    large = next(p for p in panels if isinstance(p, Matrix) and "weights" in p.title)
+    large = next(matrix for matrix in shown.all(Matrix) if "weights" in matrix.title)
     assert torch.equal(large.values, heads.values[4])
-    assert not [panel for panel in positions_panels(DEFAULTS) if isinstance(panel, Heads)]
+    assert not Shown("positions").all(Heads)
 
 
 def test_a_curve_for_each_place_and_none_for_the_future():
-    settings = {**DEFAULTS, "start": 3, "causal": True}
-    curves = find(Curves, positions_panels(settings))
+    curves = Shown("positions", start=3, causal=True).only(Curves)
     assert list(curves.lines) == ["starts at 0", "starts at 3"]
     assert torch.isinf(curves.lines["starts at 0"][13:]).all()
     assert torch.isfinite(curves.lines["starts at 0"][:13]).all()
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@every_scheme
 def test_one_word_is_enough(scheme):
     explorer = positions_explorer(scheme=scheme, text="alone")
     assert explorer.settings["first"] == explorer.settings["second"] == 0
-    assert "Nothing is swapped" in note(explorer.settings)
+    assert "Nothing is swapped" in Shown("positions", **explorer.settings).note
 
 
 def test_every_word_but_the_last_which_is_watched_can_be_swapped():

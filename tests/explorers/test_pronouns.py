@@ -5,21 +5,15 @@ import torch
 
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.pronouns import (
-    NUMBER,
-    ROW,
-    SENTENCE,
-    pronouns_panels,
-    pronouns_state,
-)
+from chapter3_helpers.explorers.pronouns import NUMBER, SENTENCE
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from chapter3_helpers.training.pronoun_sentences import split_sentences
 from chapter3_helpers.training.pronouns import train, trained_reader
-from tests.explorers import find
+from tests.explorers import Shown
 
 
-def settings(batches=500, text=SENTENCE):
-    return {"show": ROW, "batches": batches, "text": text, "column": 4}
+def shown(batches=500, **changed):
+    return Shown("pronouns", batches=batches, **changed)
 
 
 def test_it_is_the_reader_of_the_notebook_at_every_step():
@@ -41,35 +35,29 @@ def test_it_is_the_reader_of_the_notebook_at_every_step():
     [("sour", "milk", "sie"), ("hungry", "dog", "er"), ("cracked", "glass", "es")],
 )
 def test_in_the_end_the_note_names_the_noun_and_its_pronoun(adjective, noun, pronoun):
-    note = pronouns_panels(settings(text=SENTENCE.replace("sour", adjective)))[0].text
+    note = shown(text=SENTENCE.replace("sour", adjective)).note
     assert note.startswith(f"After 500 batches “{adjective}” looks most at “{noun}”")
     assert note.endswith(f"says “{pronoun}”, which is right: “{noun}” is meant.")
 
 
+def test_at_first_it_looks_at_everything_alike():
+    assert "“sour” looks at everything alike" in shown(0).note
+
+
 def test_the_loss_stands_in_the_middle_of_the_batches_that_it_is_the_mean_of():
-    curve = find(Curves, pronouns_panels(settings()))
+    curve = shown().only(Curves)
     (losses,) = curve.lines.values()
     wide = 500 / len(losses)
     assert list(curve.x) == [(i + 0.5) * wide for i in range(len(losses))]
 
 
-def test_at_first_it_looks_at_everything_alike():
-    assert "“sour” looks at everything alike" in pronouns_panels(settings(0))[0].text
-
-
 def test_the_adjective_may_stand_anywhere():
-    state = pronouns_state(settings(text="Because it was sour, the dog left the milk in the glass"))
+    state = shown(text="Because it was sour, the dog left the milk in the glass").state
     assert state["tokens"][state["row"].argmax()] == "milk"
     assert state["row"].equal(state["weights"][3])
 
 
 def test_the_path_of_one_number_ends_at_the_weight_that_is_shown():
-    asked = settings(45) | {"show": NUMBER}
-    state = pronouns_state(asked)
-    for column, weight in enumerate(state["row"].tolist()):
-        (path,) = (
-            panel
-            for panel in pronouns_panels(asked | {"column": column})
-            if isinstance(panel, NumberPath)
-        )
+    for column, weight in enumerate(shown(45).state["row"].tolist()):
+        path = shown(45, show=NUMBER, column=column).only(NumberPath)
         assert path.numbers["weight"] == pytest.approx(weight, abs=1e-5)

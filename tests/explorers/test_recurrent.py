@@ -3,17 +3,10 @@
 import torch
 
 from chapter3_helpers.explorers.core.lines import Lines
-from chapter3_helpers.explorers.core.panels import Matrix, Note
-from chapter3_helpers.explorers.recurrent import CONTROLS, recurrent_panels, recurrent_state
+from chapter3_helpers.explorers.core.panels import Matrix
 from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
 from chapter3_helpers.training.translators import accuracy_by_length, trained_translator
-from tests.explorers import find
-
-DEFAULTS = {control.name: control.default for control in CONTROLS}
-
-
-def state(**settings):
-    return recurrent_state({**DEFAULTS, **settings})
+from tests.explorers import Shown
 
 
 def test_both_are_trained_once_and_are_those_of_the_notebook():
@@ -28,15 +21,13 @@ def test_both_are_trained_once_and_are_those_of_the_notebook():
 
 
 def test_the_panels_hold_what_was_written_and_which_of_it_is_right():
-    settings = {**DEFAULTS, "word": "unpredictably", "read": 13}
-    panels, shown = recurrent_panels(settings), recurrent_state(settings)
-    table, right = find(Matrix, panels), "YLBATCIDERPNU"
-    assert table.texts == [right, shown["plain"], shown["better"]]
+    shown = Shown("recurrent", word="unpredictably", read=13)
+    table, right = shown.only(Matrix), "YLBATCIDERPNU"
+    assert table.texts == [right, shown.state["plain"], shown.state["better"]]
     counts = [sum(a == b for a, b in zip(text, right, strict=True)) for text in table.texts]
     assert table.values.sum(dim=1).tolist() == counts
-    said = find(Note, panels).text
-    assert f"one state {counts[1]} of 13, looking back {counts[2]} of 13" in said
+    assert f"one state {counts[1]} of 13, looking back {counts[2]} of 13" in shown.note
     assert counts[1] < counts[2] < 13
-    lines = find(Lines, panels)
-    assert (lines.queries[0][-1], lines.keys[0][-1]) == (shown["better"][0], "u")
+    lines = shown.only(Lines)
+    assert (lines.queries[0][-1], lines.keys[0][-1]) == (shown.state["better"][0], "u")
     assert torch.allclose(lines.values.sum(dim=1), torch.ones(13))

@@ -79,30 +79,58 @@ def test_a_bar_is_shown_where_only_the_end_is_kept(capsys):
     assert "squares: 100%" in capsys.readouterr().out
 
 
-def test_tests_share_what_the_package_trains_and_no_class_from_elsewhere(tmp_path, monkeypatch):
+CELL = """
+from torch import nn
+from torch.nn import functional
+{before}
+class Layer(nn.Linear):
+    def forward(self, x):
+        return functional.relu(super().forward(x)){edit}
+"""
+
+
+def layer_of_a_cell(edit="", before="", weights=None):
+    space = {"__name__": "__main__"}
+    exec(CELL.format(edit=edit, before=before), space)
+    layer = space["Layer"](3, 2)
+    layer.load_state_dict(weights or layer.state_dict())
+    return layer
+
+
+def test_tests_share_what_the_package_or_the_same_code_trains_and_nothing_else(
+    tmp_path, monkeypatch
+):
     """A kernel that edits a class gets one that was trained with the edit."""
     runs = []
 
     def run(model, train, every):
         runs.append(model)
-        return shared.store.Trained({7: model}, [0.0] * 7)
+        return shared.store.Trained({0: model, 7: model}, [0.0] * 7)
 
     monkeypatch.setattr(shared, "PACKAGES", (*shared.PACKAGES, __name__))
     run_or_load = shared._once(run, tmp_path)
-    of_the_package, of_a_cell = Layer(3, 2), another_layer()(3, 2)
-    of_a_cell.load_state_dict(of_the_package.state_dict())
-    type(of_a_cell).__module__ = "__main__"
-    for model in (of_the_package, of_the_package, of_a_cell, of_a_cell):
-        run_or_load(model, train, None)
-    assert runs == [of_the_package, of_a_cell, of_a_cell]
-    run_or_load(nn.Sequential(of_a_cell), train, None)
-    run_or_load(nn.Sequential(of_a_cell), train, None)
-    assert len(runs) == 5
-    loaded = run_or_load(Layer(3, 2), train, None)  # other numbers, so another model
-    assert len(runs) == 6
-    assert len(loaded.losses) == 7
+    first = Layer(3, 2)
+    weights = first.state_dict()
     with_a_setting = Layer(3, 2)
-    with_a_setting.load_state_dict(of_the_package.state_dict())
+    with_a_setting.load_state_dict(weights)
     with_a_setting.residual = False  # the same numbers, but another function
-    run_or_load(with_a_setting, train, None)
-    assert len(runs) == 7
+    own = "half = lambda x: x / 2"
+    for model, trainings in [
+        (first, 1),
+        (first, 1),
+        (Layer(3, 2), 2),  # other numbers, so another model
+        (with_a_setting, 3),
+        (layer_of_a_cell(weights=weights), 4),
+        (layer_of_a_cell(weights=weights), 4),
+        (layer_of_a_cell(" + 1", weights=weights), 5),
+        (layer_of_a_cell(" + 2", weights=weights), 6),
+        (layer_of_a_cell(" + half(x)", own, weights), 7),
+        (layer_of_a_cell(" + half(x)", own, weights), 8),  # nobody knows what half does
+        (nn.Sequential(layer_of_a_cell(" + half(x)", own, weights)), 9),
+    ]:
+        learned = run_or_load(model, train, None)
+        assert len(runs) == trainings
+        assert list(learned.states) == [0, 7]
+        assert learned.model is model
+    run_or_load(first, train, 7)  # kept every seven batches, as nobody has before
+    assert len(runs) == 10
