@@ -74,7 +74,8 @@ def minimise(
             loss = draw_loss(generator)
             optimizer.zero_grad()
             loss.backward()
-            nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+            if max_norm < math.inf:
+                nn.utils.clip_grad_norm_(model.parameters(), max_norm)
             optimizer.step()
             schedule.step()
             losses.append(loss.item())
