@@ -21,7 +21,8 @@ People who learned attention from other material asked these questions in public
 fault that they name. Each question leads to the section that answers it here; where that is a
 closer look, open it there. Within a topic, what came up in many places comes first. Below a
 question stand words to search for, an exercise or an explorer that puts the question in class, and
-where it came up.
+where it came up. (JupyterLab shows the top of a notebook that was not open yet. A second click goes
+to the section.)
 """
 
 
