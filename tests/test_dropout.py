@@ -168,23 +168,3 @@ def test_attention_drops_by_the_mask_of_the_machine(generator, monkeypatch):
     kept = dropout_mask((5, 5), 0.25, 3, generator)
     expected = attention.attention_weights(x) * kept / 0.75 @ attention.W_value(x)
     torch.testing.assert_close(context, expected)
-
-
-GOOD = {"shape": (2, 3), "p": 0.5, "seed": 1, "generator": "native"}
-
-
-@pytest.mark.parametrize(
-    ("bad", "error", "message"),
-    [
-        ({"shape": 6}, TypeError, r"shape must be a tuple of sizes, got 6 \(int\)"),
-        ({"shape": "66"}, TypeError, r"shape must be a tuple of sizes, got '66' \(str\)"),
-        ({"shape": (2, 3.0)}, TypeError, r"shape\[1\] must be an integer, got 3.0 \(float\)"),
-        ({"p": 1.0}, ValueError, r"p must be in \[0, 1\), got 1.0"),
-        ({"seed": -1}, ValueError, "seed must be at least 0, got -1"),
-        ({"seed": 2**32}, ValueError, r"seed must be below 2\*\*32, got 4294967296"),
-        ({"generator": "cuda"}, ValueError, "generator must be one of 'native', 'mkl', got 'cuda'"),
-    ],
-)
-def test_refuses_bad_arguments(bad, error, message):
-    with pytest.raises(error, match=message):
-        dropout_mask(**(GOOD | bad))

@@ -239,15 +239,6 @@ def test_reads_strided_input(cls):
     torch.testing.assert_close(attention(x[0]), attention(x[0].contiguous()))
 
 
-def test_split_and_join_refuse_what_they_cannot_cut():
-    with pytest.raises(ValueError, match="must be divisible by num_heads, got d_out=6 and num_h"):
-        split_heads(torch.zeros(5, 6), num_heads=4)
-    with pytest.raises(ValueError, match=r"x must have shape \(T, H \* D\) or \(B, T, H \* D\)"):
-        split_heads(torch.zeros(6), num_heads=2)
-    with pytest.raises(ValueError, match=r"x must have shape \(H, T, D\) or \(B, H, T, D\)"):
-        join_heads(torch.zeros(5, 6))
-
-
 def test_gpt2_small_has_the_chapters_number_of_parameters():
     for cls in CLASSES:
         attention = cls(768, 768, 1024, 0.0, num_heads=12)
@@ -260,8 +251,6 @@ def test_count_parameters_counts_what_training_can_change():
     two[0].requires_grad_(False)
     assert count_parameters(two) == 5 * 2 + 2 * 2
     assert count_parameters(nn.Sequential(two[1], two[1])) == 5 * 2  # shared: once
-    with pytest.raises(TypeError, match=r"module must be a torch.nn.Module, got int"):
-        count_parameters(3)
 
 
 def test_weights_in_float16_are_those_that_the_kernel_uses():

@@ -426,12 +426,6 @@ def test_a_refused_call_leaves_the_cache_as_it_was(held, x, changes, error, mess
     torch.testing.assert_close(module(good[:, held:], cache), whole[:, held:], atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("cache", [5, [], {}, torch.zeros(2)], ids=str)
-def test_what_is_no_cache_is_refused(cache):
-    with pytest.raises(TypeError, match="cache must come from new_cache, got "):
-        make()(tokens(1, 2), cache)
-
-
 @pytest.mark.parametrize("held", [1, 4])
 @torch.no_grad()
 def test_another_dtype_or_device_half_way_is_refused(held):
@@ -549,25 +543,3 @@ def test_repeat_kv_puts_copies_side_by_side():
     for h in range(6):
         assert torch.equal(repeated[:, h], x[:, h // 3])
     assert torch.equal(repeat_kv(x[0], 3), repeated[0])
-
-
-@pytest.mark.parametrize(
-    ("x", "n", "error", "message"),
-    [
-        (torch.ones(2, 3), 2, ValueError, r"x must have shape \(K, T, D\) or \(B, K, T, D\)"),
-        (torch.ones(2, 3, 4), 0, ValueError, "n must be at least 1, got 0"),
-        (torch.ones(2, 3, 4), 2.0, TypeError, "n must be an integer"),
-        ([1.0], 2, TypeError, "x must be a torch.Tensor"),
-    ],
-    ids=lambda value: None if isinstance(value, torch.Tensor) else str(value)[:30],
-)
-def test_repeat_kv_refuses(x, n, error, message):
-    with pytest.raises(error, match=message):
-        repeat_kv(x, n)
-
-
-def test_kv_cache_bytes_refuses():
-    with pytest.raises(ValueError, match="num_layers must be at least 1, got 0"):
-        kv_cache_bytes(5, 2, 4, num_layers=0)
-    with pytest.raises(TypeError, match="bytes_per_number must be an integer"):
-        kv_cache_bytes(5, 2, 4, bytes_per_number=0.5)

@@ -67,15 +67,6 @@ def test_an_unknown_word_is_drawn_once_and_matches_nothing_in_particular():
     assert (x[:200] @ x[-1]).abs().max() < 1.01  # two features, each between -.5 and .5
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "message"),
-    [(7, TypeError, "text must be a string"), (" ", ValueError, "at least one word")],
-)
-def test_what_holds_no_word_is_refused(text, error, message):
-    with pytest.raises(error, match=message):
-        embed_by_features(text)
-
-
 def test_any_language_can_be_tried():
     _, x, known = embed_by_features("我想吃酸菜鱼")
     assert x.shape == (6, len(FEATURES))

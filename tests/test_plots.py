@@ -217,53 +217,6 @@ def test_line_plot_describes_its_curves():
     assert "0.12" not in timed.description
 
 
-GRID = ([WEIGHTS], QUERIES, KEYS)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: heatmap([1.0, 2.0], ["a"]), r"shape \(queries, keys\), got \(2,\)"),
-        (lambda: heatmap([[]], ["a"]), r"weights must have shape \(queries, keys\), got \(1, 0\)"),
-        (lambda: heatmap(WEIGHTS, ["a"]), "queries must hold 2 labels, got 1"),
-        (lambda: heatmap(WEIGHTS, QUERIES, ["a"]), "keys must hold 3 labels, got 1"),
-        (
-            lambda: heatmap(WEIGHTS, QUERIES, KEYS, hidden=causal_mask(2)),
-            r"hidden must have shape \(2, 3\), got \(2, 2\)",
-        ),
-        (
-            lambda: head_grid(WEIGHTS, QUERIES, KEYS),
-            r"weights must have shape \(heads, queries, keys\), got \(2, 3\)",
-        ),
-        (
-            lambda: head_grid(*GRID, hidden=[False, False, True]),
-            r"hidden must have shape \(2, 3\) or \(1, 2, 3\), got \(3,\)",
-        ),
-        (lambda: head_grid(*GRID, titles=["a", "b"]), "titles must hold 1 labels, got 2"),
-        (lambda: head_grid(*GRID, columns=0), "columns must be at least 1, got 0"),
-        (lambda: head_grid([WEIGHTS], ["a"], KEYS), "queries must hold 2 labels, got 1"),
-        (lambda: head_grid([WEIGHTS], QUERIES), "keys must hold 3 labels, got 2"),
-    ],
-)
-def test_what_does_not_fit_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-@pytest.mark.parametrize(
-    ("weights", "queries", "message"),
-    [
-        ([[1.0 + 5.0j]], ["a"], "weights must be an array of real numbers, got complex128"),
-        ([["a"]], ["a"], "weights must be an array of real numbers, got <U1"),
-        (torch.nn.Linear(1, 1), ["a"], "weights must be an array of real numbers, got Linear"),
-        ([[1.0]], None, "queries must be a sequence of labels, got NoneType"),
-    ],
-)
-def test_what_is_no_matrix_and_no_labels_is_refused(weights, queries, message):
-    with pytest.raises(TypeError, match=message):
-        heatmap(weights, queries)
-
-
 def test_heads_hide_the_same_cells_or_each_its_own():
     one, other = np.zeros((2, 3), bool), np.zeros((2, 3), bool)
     one[0, 2], other[1, 0], other[1, 1] = True, True, True
@@ -302,8 +255,6 @@ def test_bars_are_as_high_as_their_numbers():
         "Bars: score. a 2.0000, b -1.0000",
         "Bars: e to the score. a 7.3891, b 0.3679",
     ]
-    with pytest.raises(ValueError, match="labels must hold 2 labels"):
-        bar_panels(["a"], {"score": scores})
 
 
 def test_a_few_marked_points_have_their_ticks_under_them():

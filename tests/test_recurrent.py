@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder, tokenize
-from chapter3_helpers.training.translators import random_words, translation
+from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
+from chapter3_helpers.training.translators import random_words
 
 BOTH = [EncoderDecoder, BahdanauDecoder]
 WORDS = random_words(count=3, length=7, seed=5)  # (B, T)
@@ -127,37 +127,3 @@ def test_other_precisions_state_dict_and_compile(model_class):
     compiled = torch.compile(model, backend="eager")  # nn.GRU itself is left out of the graph
     with torch.no_grad():
         assert torch.allclose(compiled(WORDS), logits, atol=1e-6)
-
-
-REFUSED = [
-    (lambda kind: kind(1.5), TypeError, "d must be an integer"),
-    (lambda kind: kind(0), ValueError, "d must be at least 2, got 0"),
-    (lambda kind: kind(7), ValueError, "d must be even, one half for each direction, got 7"),
-    (lambda kind: kind(4)([[1, 2]]), TypeError, "letters must be a torch.Tensor, got list"),
-    (lambda kind: kind(4)(integers(3)), ValueError, r"shape \(B, T\), not empty, got \(3,\)"),
-    (lambda kind: kind(4)(integers(2, 0)), ValueError, r"not empty, got \(2, 0\)"),
-    (lambda kind: kind(4)(torch.zeros(2, 3)), ValueError, "an integer tensor, got torch.float32"),
-    (lambda kind: kind(4)(integers(1, 1) + 26), ValueError, r"in \[0, 26\), got 26 to 26"),
-    (lambda kind: kind(4)(integers(1, 1) - 1), ValueError, r"in \[0, 26\), got -1 to -1"),
-    (lambda kind: kind(4).decode(torch.zeros(3, 9), 2), ValueError, r"\(B, 4\), got \(3, 9\)"),
-    (lambda kind: kind(4).decode(torch.zeros(4), 2), ValueError, r"\(B, 4\), got 1 dimension"),
-    (lambda kind: kind(4).decode([[0.0] * 4], 2), TypeError, "last must be a torch.Tensor, got"),
-    (lambda kind: kind(4).decode(torch.zeros(3, 4), 0), ValueError, "steps must be at least 1"),
-    (lambda _: translation(torch.zeros(2, 3)), ValueError, "letters must be an integer tensor"),
-    (lambda _: tokenize(7), TypeError, "word must be a string, got int"),
-    (lambda _: tokenize(""), ValueError, "letters a to z, got an empty string"),
-    (lambda _: tokenize("two words"), ValueError, r"letters a to z, got ' ' in 'two words'"),
-    (lambda _: tokenize("größe!"), ValueError, r"a to z, got '!', 'ß', 'ö' in 'größe!'"),
-    (lambda _: tokenize("東京"), ValueError, "letters a to z"),
-]
-
-
-def integers(*shape):
-    return torch.zeros(shape, dtype=torch.int64)
-
-
-@pytest.mark.parametrize("model_class", BOTH)
-@pytest.mark.parametrize(("call", "error", "message"), REFUSED)
-def test_what_is_no_width_no_word_and_no_state_is_refused(model_class, call, error, message):
-    with pytest.raises(error, match=message):
-        call(model_class)

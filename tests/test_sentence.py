@@ -159,33 +159,3 @@ def test_defaults_of_torch_do_not_change_the_numbers():
         torch.set_default_dtype(torch.float32)
     with torch.device("meta"):
         assert embed_text("one step")[1].device.type == "meta"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        (("",), ValueError, "text must hold at least one word, got ''"),
-        ((" \n\u200f",), ValueError, "text must hold at least one word"),
-        ((["a"],), TypeError, "text must be a string, got list"),
-        ((None,), TypeError, "text must be a string, got NoneType"),
-        (("a", 0), ValueError, "d_in must be at least 1, got 0"),
-        (("a", 3.0), TypeError, r"d_in must be an integer, got 3\.0 \(float\)"),
-        (("a", 3, -1), ValueError, "seed must be at least 0, got -1"),
-        (("a", 3, "1"), TypeError, r"seed must be an integer, got '1' \(str\)"),
-    ],
-)
-def test_bad_input_is_refused_in_words(arguments, error, message):
-    with pytest.raises(error, match=message):
-        embed_text(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("copies", "error", "message"),
-    [
-        (0, ValueError, "copies must be at least 1, got 0"),
-        (2.0, TypeError, r"copies must be an integer, got 2\.0"),
-    ],
-)
-def test_a_bad_number_of_copies_is_refused(copies, error, message):
-    with pytest.raises(error, match=message):
-        example_batch(copies)

@@ -187,19 +187,3 @@ def test_it_compiles_without_a_graph_break(function):
     scores = draw(2, 5, 7)
     compiled = torch.compile(function, backend="eager", fullgraph=True)
     torch.testing.assert_close(compiled(scores, dim=1), function(scores, dim=1))
-
-
-@BOTH
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ((torch.tensor(1.0),), ValueError, r"scores must have shape \(..., n\), got 0 dimension"),
-        ((torch.ones(3).long(),), ValueError, r"scores must be a floating-point .* torch\.int64"),
-        ((torch.ones(2, 3), 2), ValueError, r"dim must be below 2, got 2"),
-        ((torch.ones(2, 3), -3), ValueError, r"dim must be at least -2, got -3"),
-        ((torch.ones(2, 3), None), TypeError, r"dim must be an integer, got None"),
-    ],
-)
-def test_refuses_bad_arguments(function, arguments, error, message):
-    with pytest.raises(error, match=message):
-        function(*arguments)

@@ -475,5 +475,3 @@ def test_bytes_grow_with_tokens_and_layers_and_hardly_with_processes():
     large = (np.int32(2**15), np.int32(2**15), np.int32(2), np.int32(4))  # 4 sums of 2^30 numbers
     assert exchanged_bytes(*large) == 4 * 2**32
     assert [exchanged_bytes(1, 840, n) / one for n in (1, 2, 4, 8)] == [0.0, 1.0, 1.5, 1.75]
-    with pytest.raises(ValueError, match="bytes_per_number must be at least 1, got 0"):
-        exchanged_bytes(1, 840, 2, bytes_per_number=0)

@@ -144,12 +144,6 @@ def test_refuses_bad_arguments(kind):
                 make(kind, **{name: value})
 
 
-@pytest.mark.parametrize("kind", ["split", "fused"])
-def test_heads_share_a_width_equally_or_not_at_all(kind):
-    with pytest.raises(ValueError, match="d_out must be divisible by num_heads, got d_out=6 and n"):
-        make(kind, num_heads=4)
-
-
 # what it reads
 
 

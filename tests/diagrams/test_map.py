@@ -83,16 +83,3 @@ def test_its_numbers_are_attention_as_far_as_it_is_known(known):
     assert later == pytest.approx(numbers["scale"][2, 1] - numbers["scale"][2, 0])
     assert (numbers["dropout"] == weights).all() != dropped
     np.testing.assert_allclose(numbers["mix"], numbers["dropout"] @ numbers["values"])
-
-
-@pytest.mark.parametrize(
-    ("notebook", "error", "words"),
-    [
-        (14, ValueError, "notebook must be at most 13, got 14"),
-        (-1, ValueError, "notebook must be at least 0, got -1"),
-        ("03", TypeError, "notebook must be an integer"),
-    ],
-)
-def test_other_notebooks_are_refused(notebook, error, words):
-    with pytest.raises(error, match=words):
-        attention_map(notebook)

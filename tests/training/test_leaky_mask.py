@@ -122,17 +122,3 @@ def test_a_report_counts_what_it_says():
     loss = math.log(2)
     assert report(Fixed(knows)) == pytest.approx((loss, loss, 1, 1))
     assert report(Fixed(-knows))[2:] == (0, 0)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: LeakyLanguageModel(-1), ValueError, "looks_ahead must be at least 0, got -1"),
-        (lambda: LeakyLanguageModel(d=0), ValueError, "d must be at least 1, got 0"),
-        (lambda: LeakyLanguageModel()(draw(1, T + 1)), ValueError, "at most context_length=8"),
-        (lambda: write(LeakyLanguageModel(), "wolf"), ValueError, "one of 'the', .* got 'wolf'"),
-    ],
-)
-def test_bad_arguments(call, error, message):
-    with pytest.raises(error, match=message):
-        call()

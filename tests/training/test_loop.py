@@ -83,8 +83,6 @@ def test_the_bar_ends_in_the_same_line_every_time(monkeypatch):
 def test_the_device_is_that_of_the_parameters():
     assert device_of(nn.Linear(2, 3, device="meta")).type == "meta"
     assert device_of(nn.ReLU()).type == "cpu"
-    with pytest.raises(TypeError, match=r"model must be a torch\.nn\.Module, got int"):
-        device_of(3)
 
 
 def test_a_watcher_sees_the_model_before_the_first_batch_and_after_every_one():
@@ -104,5 +102,3 @@ def test_any_integer_is_a_seed():
     draws = [torch.rand(3, generator=generator_from(seed)) for seed in seeds]
     assert torch.stack(draws).unique(dim=0).shape == (5, 3)
     assert draws[1].equal(torch.rand(3, generator=torch.Generator().manual_seed(1)))
-    with pytest.raises(TypeError, match=r"seed must be an integer, got 1\.5"):
-        generator_from(1.5)

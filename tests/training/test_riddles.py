@@ -99,16 +99,3 @@ def test_a_report_is_a_mean_of_probabilities(trained):
     shares = [probabilities(sure, r)[animal] for r, animal in zip(riddles, ANIMALS, strict=True)]
     assert report(sure).food_alone == pytest.approx(sum(shares) / 12)
     assert isinstance(report(sure), Report)
-
-
-@pytest.mark.parametrize(
-    ("riddle", "error", "message"),
-    [
-        (7, TypeError, "riddle must be a string, got int"),
-        ("", ValueError, "riddle must hold a word, such as 'It barks', got ''"),
-        (" . ", ValueError, "riddle must hold a word"),
-    ],
-)
-def test_what_is_no_riddle(riddle, error, message):
-    with pytest.raises(error, match=message):
-        encode(riddle)

@@ -151,20 +151,6 @@ def test_a_report_counts_what_it_says():
     assert answer(Copies(2, 1), "Ann thanked Bob") == ("Bob", "thanked")
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: encode(3), TypeError, "sentence must be a string, got int"),
-        (lambda: encode("Ann slept"), ValueError, "3 words, such as .*, got 'Ann slept'"),
-        (lambda: answer(make(1), ""), ValueError, "sentence must be 3 words"),
-        (lambda: WhoWhomReader(make(1).attention, 0), ValueError, "width must be at least 1"),
-    ],
-)
-def test_bad_arguments(call, error, message):
-    with pytest.raises(error, match=message):
-        call()
-
-
 def test_the_reader_is_kept_on_its_way(trained):
     readers, losses = trained
     kept = trained_reader(2)
