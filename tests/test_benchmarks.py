@@ -22,11 +22,7 @@ from chapter3_helpers.benchmarks.machine import (
 )
 from chapter3_helpers.benchmarks.measure import measure_generation, measure_memory, measure_sizes
 from chapter3_helpers.benchmarks.report import generation_table, memory_table, table
-from chapter3_helpers.benchmarks.variants import (
-    find_wrong,
-    make_variants,
-    shared_weights,
-)
+from chapter3_helpers.benchmarks.variants import find_wrong, make_variants, shared_weights
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.performance import OneDNNLinear, Sizes
 from tests.devices import DEVICES
@@ -334,10 +330,7 @@ def test_errors_of_a_call_pass_through_and_the_error_stream_comes_back(capfd):
 
 @pytest.mark.parametrize(
     ("seconds", "limits"),  # of a product, the same accelerated, a copy, an addition
-    [
-        ((2e-3, 1e-3, 0.5, 0.6), (1.048576e9, 5e6)),
-        ((1e-3, 2e-3, 0.4, 0.75), (1.048576e9, 5e6)),
-    ],
+    [((2e-3, 1e-3, 0.5, 0.6), (1.048576e9, 5e6)), ((1e-3, 2e-3, 0.4, 0.75), (1.048576e9, 5e6))],
 )
 def test_limits_are_those_of_the_faster_ways(monkeypatch, seconds, limits):
     """Of 128 x 64 by 64 x 64: 2 * 128 * 64 * 64 operations; and of arrays of a megabyte."""

@@ -27,14 +27,14 @@ ONE_HEAD: dict[str, Make] = {
     "causal": lambda d_in, H, D, bias: CausalAttention(d_in, D, 13, 0.0, bias),
 }
 SIDE_BY_SIDE: dict[str, Make] = {
-    "wrapper": lambda d_in, H, D, bias: MultiHeadAttentionWrapper(d_in, D, 13, 0.0, H, bias),
+    "wrapper": lambda d_in, H, D, bias: MultiHeadAttentionWrapper(d_in, D, 13, 0.0, H, bias)
 }
 MIXED: dict[str, Make] = {
     "split": lambda d_in, H, D, bias: MultiHeadAttention(d_in, H * D, 13, 0.0, H, bias),
     "fused": lambda d_in, H, D, bias: FusedMultiHeadAttention(d_in, H * D, 13, 0.0, H, bias),
 }
 TORCH: dict[str, Make] = {
-    "torch": lambda d_in, H, D, bias: nn.MultiheadAttention(H * D, H, batch_first=True),
+    "torch": lambda d_in, H, D, bias: nn.MultiheadAttention(H * D, H, batch_first=True)
 }
 ALL = ONE_HEAD | SIDE_BY_SIDE | MIXED | TORCH
 

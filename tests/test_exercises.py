@@ -418,16 +418,8 @@ def by_the_place(kind):
         ),
         (multihead_wrapper.HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[head - 1], "from 1"),
         (fused_multihead.GPT2_ATTENTION, size_of_attention(kind=list), "correct."),
-        (
-            fused_multihead.GPT2_ATTENTION,
-            size_of_attention(kind=np.array),
-            "correct.",
-        ),
-        (
-            fused_multihead.GPT2_ATTENTION,
-            size_of_attention(kind=torch.tensor),
-            "correct.",
-        ),
+        (fused_multihead.GPT2_ATTENTION, size_of_attention(kind=np.array), "correct."),
+        (fused_multihead.GPT2_ATTENTION, size_of_attention(kind=torch.tensor), "correct."),
         (fused_multihead.GPT2_ATTENTION, size_of_attention(error=1), "1 of 2 numbers are"),
         (
             fused_multihead.GPT2_ATTENTION,

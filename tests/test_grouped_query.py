@@ -69,10 +69,7 @@ def by_hand(module, x, past=None, theta=10000.0):
     def turn(vectors):
         angles = torch.arange(full.shape[-2])[:, None] * theta ** (-torch.arange(0, D, 2) / D)
         even, odd = vectors[..., 0::2], vectors[..., 1::2]
-        pair = (
-            even * angles.cos() - odd * angles.sin(),
-            even * angles.sin() + odd * angles.cos(),
-        )
+        pair = (even * angles.cos() - odd * angles.sin(), even * angles.sin() + odd * angles.cos())
         return torch.stack(pair, dim=-1).flatten(-2)
 
     queries = turn(heads(module.W_query, H))

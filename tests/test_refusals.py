@@ -188,11 +188,7 @@ REFUSED = [
     (lambda: embed_by_features(" "), V, "at least one word"),
     # dot products and softmax
     *(
-        (
-            lambda function=function: function(ones(3)),
-            V,
-            "x must have shape ... got 1 dimension",
-        )
+        (lambda function=function: function(ones(3)), V, "x must have shape ... got 1 dimension")
         for function in (attention_scores_loop, attention_scores, simple_self_attention)
     ),
     (lambda: softmax(tensor(1.0)), V, "scores must have shape (..., n), got 0 dimension"),
@@ -249,11 +245,7 @@ REFUSED = [
     (lambda: turn(frequencies=TABLE.to("meta")), V, "on cpu, as x is, got meta"),
     # transformer block
     *(
-        (
-            lambda name=name: fold(**{name: [[1.0]]}),
-            T,
-            f"{name} must be a torch.Tensor, got list",
-        )
+        (lambda name=name: fold(**{name: [[1.0]]}), T, f"{name} must be a torch.Tensor, got list")
         for name in ("alpha1", "alpha2", "V1", "V2")
     ),
     *(
@@ -427,19 +419,11 @@ REFUSED = [
         row
         for read in (next_word.train, next_word.mean_loss)
         for row in (
-            (
-                lambda read=read: read(3, zeros(9)),
-                T,
-                "model must be a torch.nn.Module, got int",
-            ),
+            (lambda read=read: read(3, zeros(9)), T, "model must be a torch.nn.Module, got int"),
             (lambda read=read: read(nn.Linear(2, 2), zeros(9)), T, "positions, got Linear"),
             (lambda read=read: read(minimal(), zeros(2, 9)), V, "ids must have shape (N,)"),
             (lambda read=read: read(minimal(), [1, 2]), T, "ids must be a torch.Tensor, got"),
-            (
-                lambda read=read: read(minimal(), zeros(3)),
-                V,
-                "more than context_length=3 tokens",
-            ),
+            (lambda read=read: read(minimal(), zeros(3)), V, "more than context_length=3 tokens"),
         )
     ),
     (lambda: next_word.docstring_words("heapq"), T, "a sequence of names, got ... 'heapq'"),
@@ -447,11 +431,7 @@ REFUSED = [
     (lambda: next_word.docstring_text(1), V, "vocab_size must be at least 2"),
     (lambda: phrases.encode("abc1"), V, "letters a to z, got '1'"),
     *(
-        (
-            lambda words=words: pronouns.translate_it(SelfAttention_v2(38, 3), words),
-            error,
-            message,
-        )
+        (lambda words=words: pronouns.translate_it(SelfAttention_v2(38, 3), words), error, message)
         for words, error, message in (
             (7, T, "sentence must be a string, got int"),
             ("", V, "sentence must consist of the words bird, ... ; got none"),
@@ -459,11 +439,7 @@ REFUSED = [
             ("Der Hund was", V, "got 'der', 'hund'"),
             ("the dog left the milk", V, "one adjective of hungry, ... ; got 'the dog left"),
             ("the shy dog was hungry", V, "sentence must hold one adjective of"),
-            (
-                "the dog was sour",
-                V,
-                "noun that is meant, tea or juice or ... 'the dog was sour",
-            ),
+            ("the dog was sour", V, "noun that is meant, tea or juice or ... 'the dog was sour"),
         )
     ),
     (lambda: riddles.encode(7), T, "riddle must be a string, got int"),

@@ -82,9 +82,7 @@ def facts() -> dict:
     found["errors"] = [
         error_of(parallelize, module, mesh),
         error_of(
-            parallelize,
-            make("multi-head"),
-            distributed.device_mesh.init_device_mesh("cpu", (2, 1)),
+            parallelize, make("multi-head"), distributed.device_mesh.init_device_mesh("cpu", (2, 1))
         ),
     ]
     found["listening"] = sorted(listening_addresses(psutil.Process()))

@@ -28,10 +28,7 @@ CLASSES: dict[str, tuple[type[nn.Module], dict]] = {
         MultiHeadAttentionWrapper,
         {"context_length": CONTEXT, "dropout": 0.0, "num_heads": HEADS},
     ),
-    "split": (
-        MultiHeadAttention,
-        {"context_length": CONTEXT, "dropout": 0.0, "num_heads": HEADS},
-    ),
+    "split": (MultiHeadAttention, {"context_length": CONTEXT, "dropout": 0.0, "num_heads": HEADS}),
     "fused": (
         FusedMultiHeadAttention,
         {"context_length": CONTEXT, "dropout": 0.0, "num_heads": HEADS},

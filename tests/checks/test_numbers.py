@@ -40,10 +40,7 @@ CALLS = [
     (EncoderDecoder, {"d": 4}),
     (BahdanauDecoder, {"d": 4}),
     (FeedForward, {"d": 100, "hidden": None}),
-    (
-        MinimalLanguageModel,
-        {"vocab_size": 7, "d": 100, "context_length": 5, "num_heads": 2},
-    ),
+    (MinimalLanguageModel, {"vocab_size": 7, "d": 100, "context_length": 5, "num_heads": 2}),
     (repeat_kv, {"x": torch.ones(2, 5, 3), "n": 3}),
     (kv_cache_bytes, {"num_tokens": 50, "num_kv_heads": 8, "head_dim": 64, "num_layers": 12}),
     (Sizes, {"batch": 8, "tokens": 100, "width": 48, "heads": 12}),

@@ -167,8 +167,7 @@ def test_shadow_and_angle_are_computed_from_the_vectors():
 
 
 @pytest.mark.parametrize(
-    ("kind", "colour"),
-    [("query", QUERY_COLOUR), ("key", KEY_COLOUR), ("value", VALUE_COLOUR)],
+    ("kind", "colour"), [("query", QUERY_COLOUR), ("key", KEY_COLOUR), ("value", VALUE_COLOUR)]
 )
 def test_queries_keys_and_values_have_a_colour_each_and_white_is_zero(kind, colour):
     (colours,) = colours_of(Block(name="x", values=[2.0, 0.0, -2.0], kind=kind))
