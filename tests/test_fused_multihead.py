@@ -111,12 +111,6 @@ def test_fused_equals_split_in_output_and_gradients(num_heads, qkv_bias, trainin
 
 
 @both
-def test_gradients_are_the_slopes_of_the_output(cls):
-    attention = make(cls, num_heads=11, qkv_bias=True)
-    assert torch.autograd.gradcheck(attention, tokens(1, 3, D_IN).requires_grad_())
-
-
-@both
 @pytest.mark.parametrize("length", [5, 150])  # 150: more than one block of the fused kernel
 @pytest.mark.parametrize("batch", [(), (B,)])
 def test_no_token_sees_a_later_one(cls, length, batch):
@@ -129,44 +123,6 @@ def test_no_token_sees_a_later_one(cls, length, batch):
         after = attention(y)
         assert torch.equal(after[..., :changed, :], before[..., :changed, :])
         assert (after != before)[..., changed:, :].any(dim=-1).all()  # every other token does
-
-
-@both
-def test_no_sentence_sees_another_of_its_batch(cls):
-    attention = make(cls)
-    x = tokens(B, T, D_IN)
-    before = attention(x)
-    x[1] += 1.0
-    after = attention(x)
-    assert torch.equal(after[0], before[0])
-    assert not torch.equal(after[1], before[1])
-
-
-@both
-@HEADS
-def test_weights_are_rows_of_shares_and_nothing_of_the_future(cls, num_heads):
-    weights = make(cls, num_heads).attention_weights(tokens(B, T, D_IN))
-    assert weights.shape == (B, num_heads, T, T)
-    torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
-    later = torch.triu(torch.ones(T, T, dtype=torch.bool), diagonal=1)
-    assert (weights[..., later] == 0).all()
-    assert (weights[..., ~later] > 0).all()
-    assert (weights[..., 0, 0] == 1).all()
-
-
-@both
-def test_heads_differ_and_each_uses_only_its_own_rows(cls):
-    split, fused = pair(num_heads=2)
-    attention = split if cls is MultiHeadAttention else fused
-    x = tokens(T, D_IN)
-    before = attention.attention_weights(x)
-    assert not torch.allclose(before[0], before[1])
-    projection = split.W_query if cls is MultiHeadAttention else fused.W_qkv
-    with torch.no_grad():
-        projection.weight[11:22] += 1.0  # the queries of head 1
-    after = attention.attention_weights(x)
-    assert torch.equal(after[0], before[0])
-    assert not torch.allclose(after[1], before[1])
 
 
 def test_split_cuts_tokens_and_a_plain_view_does_not():
@@ -230,15 +186,6 @@ def test_dropout_drops_and_rescales_weights_in_training_only(cls):
     torch.testing.assert_close(attention(x), kept)
 
 
-@both
-def test_reads_strided_input(cls):
-    attention = make(cls)
-    x = tokens(D_IN, T, B).permute(2, 1, 0)
-    assert not x.is_contiguous()
-    torch.testing.assert_close(attention(x), attention(x.contiguous()))
-    torch.testing.assert_close(attention(x[0]), attention(x[0].contiguous()))
-
-
 def test_gpt2_small_has_the_chapters_number_of_parameters():
     for cls in CLASSES:
         attention = cls(768, 768, 1024, 0.0, num_heads=12)
@@ -251,14 +198,3 @@ def test_count_parameters_counts_what_training_can_change():
     two[0].requires_grad_(False)
     assert count_parameters(two) == 5 * 2 + 2 * 2
     assert count_parameters(nn.Sequential(two[1], two[1])) == 5 * 2  # shared: once
-
-
-def test_weights_in_float16_are_those_that_the_kernel_uses():
-    """These scores pass 65504, the largest number of float16; the kernel sums in float32."""
-    torch.manual_seed(1)
-    attention = FusedMultiHeadAttention(768, 768, 8, 0.0, 12).half().requires_grad_(False)
-    x = (300 * torch.randn(1, 8, 768)).half()
-    context, weights = attention(x), attention.attention_weights(x)
-    values = split_heads(attention.W_qkv(x)[..., -768:], 12)
-    mixed = attention.out_proj(join_heads(weights @ values))
-    torch.testing.assert_close(mixed, context, rtol=0, atol=2e-3 * context.abs().max().item())

@@ -11,7 +11,6 @@ from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers import grouped_query
-from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.grouped_query import (
     GroupedQueryAttention,
     grouped_attention,
@@ -125,20 +124,6 @@ def test_in_pieces_equals_all_at_once(num_kv_heads, sizes, device):
     torch.testing.assert_close(in_pieces(module, x, sizes, cache), whole, atol=1e-5, rtol=1e-5)
 
 
-@torch.no_grad()
-def test_values_are_not_turned():
-    # With queries of zero all weights are equal: context i is the mean of the values up to i.
-    module, x = make(num_kv_heads=3), tokens(T)
-    nn.init.zeros_(module.W_query.weight)
-    nn.init.eye_(module.out_proj.weight)
-    nn.init.zeros_(module.out_proj.bias)
-    values = module.W_value(x)  # (T, 3 * D)
-    means = values.cumsum(dim=0) / torch.arange(1, T + 1)[:, None]
-    for h in range(H):
-        expected = means[:, (h // 2) * D : (h // 2 + 1) * D]
-        torch.testing.assert_close(module(x)[:, h * D : (h + 1) * D], expected)
-
-
 @pytest.mark.parametrize(("threads", "rows"), [(1, H // 2), (6, H // 2), (7, 1), (1000, 1)])
 @torch.no_grad()
 def test_new_queries_see_the_keys_up_to_their_own_position(threads, rows, monkeypatch):
@@ -159,21 +144,6 @@ def test_new_queries_see_the_keys_up_to_their_own_position(threads, rows, monkey
                 expected = (scores.softmax(-1)[:, None] @ value).squeeze(1)
                 torch.testing.assert_close(context[:, h, i], expected)
     assert [queries.shape[-2] for queries, _, _ in calls] == [rows, 4, S]
-
-
-@pytest.mark.parametrize("num_kv_heads", KV_HEADS)
-@torch.no_grad()
-def test_without_rotary_equals_multi_head_attention_with_repeated_weights(num_kv_heads):
-    module, x = make(num_kv_heads, rotary=False), tokens(B, T)
-    multi_head = MultiHeadAttention(H * D, H * D, context_length=T, dropout=0.0, num_heads=H)
-    multi_head.W_query.load_state_dict(module.W_query.state_dict())
-    multi_head.out_proj.load_state_dict(module.out_proj.state_dict())
-    for name in ("W_key", "W_value"):
-        rows = getattr(module, name).weight.view(num_kv_heads, D, H * D)
-        repeated = torch.stack([rows[h * num_kv_heads // H] for h in range(H)])
-        getattr(multi_head, name).weight.copy_(repeated.view(H * D, H * D))
-    torch.testing.assert_close(module(x), multi_head(x), atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(module.attention_weights(x), multi_head.attention_weights(x))
 
 
 @pytest.mark.parametrize("sizes", [(T,), (4, 3), (4, 1, 1, 1)], ids=str)
@@ -233,16 +203,6 @@ def test_weights_of_new_tokens_reach_back_into_the_cache_and_leave_it_alone(past
         weights, expected, atol=1e-5 if dtype == torch.float32 else 0.02, rtol=0
     )
     assert state_of(cache) == before
-
-
-def test_weights_in_float16_are_finite_where_the_kernel_is():
-    """Their scores pass 65504, the largest number of float16."""
-    torch.manual_seed(1)
-    attention = GroupedQueryAttention(768, 12, 4).half().requires_grad_(False)
-    x = (300 * torch.randn(1, 8, 768)).half()
-    assert attention(x).isfinite().all()
-    weights = attention.attention_weights(x).float()
-    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(1, 12, 8), atol=2e-3, rtol=0)
 
 
 # ---- gradients
@@ -358,56 +318,30 @@ def test_truncate_goes_back_and_forgets_what_came_after():
         assert len(cache) == length + 2
 
 
-@pytest.mark.parametrize(
-    ("length", "error", "message"),
-    [
-        (8, ValueError, r"length must be at most len\(cache\)=7, got 8"),
-        (-1, ValueError, "length must be at least 0, got -1"),
-        (2.0, TypeError, "length must be an integer, got 2.0"),
-    ],
-)
-@torch.no_grad()
-def test_truncate_refuses(length, error, message):
-    cache = filled(make(), tokens(B, T))
-    with pytest.raises(error, match=message):
-        cache.truncate(length)
+def test_truncate_refuses():
+    cache = filled(make().requires_grad_(False), tokens(B, T))
+    for length, message in ((8, r"at most len\(cache\)=7, got 8"), (-1, "at least 0, got -1")):
+        with pytest.raises(ValueError, match=f"length must be {message}"):
+            cache.truncate(length)
     assert len(cache) == T
 
 
-@torch.no_grad()
-def test_the_last_place_can_be_filled():
-    module, x = make(), tokens(B, CONTEXT)
-    last = in_pieces(module, x, (12, 1))[:, -1]
-    torch.testing.assert_close(last, module(x)[:, -1], atol=1e-5, rtol=1e-5)
-
-
 @pytest.mark.parametrize(
-    ("held", "x", "changes", "error", "message"),
+    ("held", "x", "changes", "message"),
     [
-        (1, tokens(B, 13), {}, ValueError, "cache must have room for 13 more .*1 of 13 tokens"),
-        (6, tokens(B, 8), {}, ValueError, "cache must have room for 8 more .*6 of 13 tokens"),
-        (0, tokens(B + 1, 1), {}, ValueError, "cache must be for batch_size=4, .*, batch_size=3, "),
-        (1, tokens(B + 1, 1), {}, ValueError, "cache must be for batch_size=4, .*, batch_size=3, "),
-        (6, tokens(1), {}, ValueError, "cache must be for batch_size=1, .*, batch_size=3, "),
-        (6, tokens(B, 1), {"num_kv_heads": 3}, ValueError, "num_kv_heads=3, .*num_kv_heads=2"),
-        (6, tokens(B, 1), {"context_length": 14}, ValueError, "14 tokens, got .* of 13 tokens"),
-        (6, torch.zeros(B, 1, 48), {"d_model": 48}, ValueError, "head_dim=8 and .*, head_dim=10"),
-        (6, tokens(B, 14), {}, ValueError, "x must hold at most context_length=13 tokens, got 14"),
-        (6, tokens(B, 1)[..., 1:], {}, ValueError, "last dimension of x must be d_in=60, got 59"),
-        (
-            6,
-            tokens(B, 1).long(),
-            {},
-            ValueError,
-            "x must be a floating-point tensor, got torch.int",
-        ),
-        (6, tokens(B, 0), {}, ValueError, "x must not be empty"),
-        (6, tokens(1, B, 1), {}, ValueError, r"x must have shape \(T, d_in\) or \(B, T, d_in\)"),
+        (1, tokens(B, 13), {}, "cache must have room for 13 more .*1 of 13 tokens"),
+        (6, tokens(B, 8), {}, "cache must have room for 8 more .*6 of 13 tokens"),
+        (0, tokens(B + 1, 1), {}, "cache must be for batch_size=4, .*, batch_size=3, "),
+        (6, tokens(1), {}, "cache must be for batch_size=1, .*, batch_size=3, "),
+        (6, tokens(B, 1), {"num_kv_heads": 3}, "num_kv_heads=3, .*num_kv_heads=2"),
+        (6, tokens(B, 1), {"context_length": 14}, "14 tokens, got .* of 13 tokens"),
+        (6, torch.zeros(B, 1, 48), {"d_model": 48}, "head_dim=8 and .*, head_dim=10"),
+        (6, tokens(B, 1)[..., 1:], {}, "last dimension of x must be d_in=60, got 59"),
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else "",
 )
 @torch.no_grad()
-def test_a_refused_call_leaves_the_cache_as_it_was(held, x, changes, error, message):
+def test_a_refused_call_leaves_the_cache_as_it_was(held, x, changes, message):
     module, good = make(), tokens(B, T)
     cache = module.new_cache(B)
     if held:
@@ -416,7 +350,7 @@ def test_a_refused_call_leaves_the_cache_as_it_was(held, x, changes, error, mess
     other = GroupedQueryAttention(**sizes | changes)
     before = state_of(cache)
     for call in (other, other.attention_weights):
-        with pytest.raises(error, match=message):
+        with pytest.raises(ValueError, match=message):
             call(x, cache)
     assert state_of(cache) == before
     whole = module(good)

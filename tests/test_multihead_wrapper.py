@@ -5,7 +5,6 @@ import torch
 from torch import nn
 
 from chapter3_helpers.causal_attention import CausalAttention
-from chapter3_helpers.fused_multihead import count_parameters
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import example_batch
 from tests.golden import golden
@@ -72,26 +71,6 @@ def test_equals_torchs_multihead_attention():
     torch.testing.assert_close(wrapper.attention_weights(x), weights)
 
 
-def test_heads_differ_by_their_weights_alone():
-    wrapper, x = make(), tokens(B, T, D_IN)
-    weights = wrapper.attention_weights(x)
-    assert not torch.allclose(weights[:, 0], weights[:, 1])
-    wrapper.heads[1].load_state_dict(wrapper.heads[0].state_dict())
-    weights = wrapper.attention_weights(x)
-    assert torch.equal(weights[:, 0], weights[:, 1])
-    assert torch.equal(wrapper(x)[..., columns(0)], wrapper(x)[..., columns(1)])
-
-
-def test_a_head_learns_from_its_own_columns_alone():
-    wrapper = make()
-    wrapper(tokens(B, T, D_IN))[..., columns(2)].square().sum().backward()
-    learns = [
-        all(p.grad is not None and p.grad.abs().sum() > 0 for p in head.parameters())
-        for head in wrapper.heads
-    ]
-    assert learns == [False, False, True, False]
-
-
 @pytest.mark.parametrize("token", range(T))
 def test_the_future_changes_nothing_in_any_head(token):
     wrapper, x = make(dtype=torch.float32), tokens(B, T, D_IN, dtype=torch.float32)
@@ -101,12 +80,6 @@ def test_the_future_changes_nothing_in_any_head(token):
     assert torch.equal(after[:, :token], before[:, :token])  # to the last bit
     changed = (after != before).unflatten(-1, (HEADS, D_OUT)).any(dim=-1)  # (B, T, H)
     assert changed[:, token:].all()
-
-
-def test_weights_are_weights():
-    weights = make().attention_weights(tokens(B, T, D_IN))
-    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(B, HEADS, T, dtype=torch.float64))
-    assert torch.equal(weights, weights.tril())
 
 
 def test_every_head_drops_weights_of_its_own():
@@ -120,11 +93,3 @@ def test_every_head_drops_weights_of_its_own():
     ]
     torch.testing.assert_close(context, torch.cat(expected, dim=-1))
     assert torch.equal(wrapper.eval()(x), make(dropout=0.0)(x))
-
-
-@pytest.mark.parametrize("qkv_bias", [False, True])
-def test_parameters_grow_with_the_number_of_heads(qkv_bias):
-    for heads in (1, 2, 5):
-        wrapper = MultiHeadAttentionWrapper(D_IN, D_OUT, CONTEXT, 0.0, heads, qkv_bias)
-        per_head = 3 * D_OUT * (D_IN + qkv_bias)
-        assert count_parameters(wrapper) == heads * per_head

@@ -15,8 +15,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from chapter3_helpers import performance
 from chapter3_helpers.benchmarks.variants import make_variants
-from chapter3_helpers.copy_weights import copy_weights
-from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.performance import (
     VARIANTS,
     OneDNNLinear,
@@ -194,50 +192,9 @@ def test_only_the_class_of_a_layer_changes(convolutions):
     assert len(convolutions) == 2
 
 
-def test_an_optimizer_made_before_goes_on(convolutions):
-    module, twin, x = model(), model(), torch.randn(7, D_IN)
-    optimizers = [torch.optim.Adam(m.parameters()) for m in (module, twin)]
-    accelerate(module)
-    for m, optimizer in zip((module, twin), optimizers, strict=True):
-        m(x).square().sum().backward()
-        optimizer.step()
-    assert not torch.equal(twin[1].weight, model()[1].weight)
-    torch.testing.assert_close(module.state_dict(), twin.state_dict())
-
-
-def test_a_second_time_nothing_is_left_to_do(convolutions):
-    layer = nn.Linear(D_IN, D_OUT)
-    assert type(restore(layer)) is nn.Linear
-    assert type(accelerate(accelerate(layer))) is OneDNNLinear
-    assert type(restore(restore(layer))) is nn.Linear
-
-
 def test_where_nothing_is_gained_nothing_changes(monkeypatch):
     monkeypatch.setattr(performance, "onednn_is_faster", lambda: False)
     assert type(accelerate(model())[1]) is nn.Linear
-
-
-def test_takes_any_layout_in_memory(convolutions):
-    layer, plain = layers()
-    wide, one = torch.randn(3, 4, 2 * D_IN), torch.randn(1, D_IN)
-    for x in (torch.randn(D_IN, 4).T, wide[..., ::2], one.expand(5, D_IN)):
-        torch.testing.assert_close(layer(x), plain(x))
-    assert len(convolutions) == 3
-
-
-def test_fused_attention_equals_split_and_hides_the_future(convolutions):
-    T, d, H = 9, 12, 3
-    torch.manual_seed(7)
-    split = MultiHeadAttention(d, d, T, 0.0, H, qkv_bias=True)
-    fused = accelerate(FusedMultiHeadAttention(d, d, T, 0.0, H, qkv_bias=True))
-    copy_weights(split, fused)
-    x = torch.randn(2, T, d)
-    torch.testing.assert_close(fused(x), split(x))
-    assert len(convolutions) == 2  # W_qkv and out_proj
-    changed = x.clone()
-    changed[:, 5:] += 1.0
-    assert torch.equal(fused(x)[:, :5], fused(changed)[:, :5])
-    assert not torch.equal(fused(x)[:, 5], fused(changed)[:, 5])
 
 
 WIDTHS = (D_IN - 1, 2 * D_IN, 1)  # twice the width would fit into pictures of twice the pixels
@@ -273,15 +230,6 @@ def test_what_is_not_accelerated_is_the_plain_layers(convolutions, x, change):
     layer, plain = map(change, layers())
     assert torch.equal(layer(x), plain(x))
     assert convolutions == []
-
-
-def test_mixed_precision_keeps_its_dtype(convolutions):
-    layer, plain = layers()
-    x = torch.randn(4, D_IN)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        got, expected = layer(x), plain(x)
-    assert got.dtype == expected.dtype == torch.bfloat16
-    torch.testing.assert_close(got, expected)
 
 
 def test_small_inputs_take_the_linear_layer(monkeypatch):

@@ -1,8 +1,5 @@
 """What ``00_why_attention`` teaches: one state for the whole word, or a look back at all."""
 
-import copy
-
-import pytest
 import torch
 from torch import nn
 
@@ -16,15 +13,6 @@ WORDS = random_words(count=3, length=7, seed=5)  # (B, T)
 def build(model_class, d=10, seed=0):
     torch.manual_seed(seed)
     return model_class(d)
-
-
-@pytest.mark.parametrize("model_class", BOTH)
-def test_logits_have_a_row_a_letter_and_words_do_not_disturb_one_another(model_class):
-    model = build(model_class)
-    logits = model(WORDS)
-    assert logits.shape == (3, 7, 26)
-    for i in range(3):
-        assert torch.allclose(model(WORDS[i : i + 1])[0], logits[i], atol=1e-6)
 
 
 def test_the_encoder_agrees_with_two_one_way_networks():
@@ -55,13 +43,6 @@ def test_without_attention_the_decoder_starts_from_the_last_state_and_reads_it_a
     assert torch.allclose(model.decode(last, steps=4), torch.stack(by_hand, dim=1), atol=1e-6)
 
 
-def test_without_attention_the_last_state_is_all_that_the_decoder_gets():
-    model = build(EncoderDecoder)
-    _, last = model.encode(WORDS)
-    assert model.output(model.decode(last, steps=7)).equal(model(WORDS))
-    assert not model.output(model.decode(last.flip(0), steps=7)).equal(model(WORDS))
-
-
 def test_attention_follows_its_formula():
     """Scores v . tanh(W q + U k), number by number, and the decoder's step by another cell."""
     model = build(BahdanauDecoder)
@@ -84,46 +65,9 @@ def test_attention_follows_its_formula():
     assert model.attention_weights(WORDS).equal(weights)
 
 
-def test_attention_is_all_that_the_decoder_gets():
-    """With equal states everywhere the weights make no difference, and the word is gone."""
-    model = build(BahdanauDecoder)
-    nn.init.zeros_(model.embedding.weight)
-    for parameter in model.encoder.parameters():
-        nn.init.zeros_(parameter)
-    assert torch.allclose(model(WORDS)[0], model(WORDS)[1])
-
-
 def test_the_parts_that_both_models_share_start_equal():
     shared = dict(build(BahdanauDecoder).named_parameters())
     for name, parameter in build(EncoderDecoder).named_parameters():
         assert parameter.equal(shared[name])
     extra = set(shared) - set(dict(build(EncoderDecoder).named_parameters()))
     assert extra == {"W_query.weight", "W_key.weight", "v.weight"}
-
-
-@pytest.mark.parametrize("model_class", BOTH)
-def test_every_parameter_gets_a_gradient(model_class):
-    model = build(model_class)
-    model(WORDS).square().sum().backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad is not None, name
-        assert parameter.grad.abs().sum() > 0, name
-
-
-@pytest.mark.parametrize("model_class", BOTH)
-def test_other_precisions_state_dict_and_compile(model_class):
-    model = build(model_class)
-    logits = model(WORDS)
-    double = copy.deepcopy(model).double()(WORDS)
-    assert double.dtype == torch.float64
-    assert torch.allclose(double.float(), logits, atol=1e-5)
-    half = copy.deepcopy(model).bfloat16()(WORDS)
-    assert half.dtype == torch.bfloat16
-    assert torch.allclose(half.float(), logits, atol=0.05)
-    twin = build(model_class, seed=1)
-    assert not twin(WORDS).equal(logits)
-    twin.load_state_dict(model.state_dict())
-    assert twin(WORDS).equal(logits)
-    compiled = torch.compile(model, backend="eager")  # nn.GRU itself is left out of the graph
-    with torch.no_grad():
-        assert torch.allclose(compiled(WORDS), logits, atol=1e-6)

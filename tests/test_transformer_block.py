@@ -77,28 +77,9 @@ class TestFeedForward:
                 expected[b, t] = down.weight @ torch.tensor(inner) + down.bias
         assert torch.allclose(layer(x), expected, atol=1e-6)
 
-    def test_changes_only_the_position_that_was_changed(self):
-        layer, x = FeedForward(7), torch.randn(T, 7)
-        changed = x.clone()
-        changed[2] += 1
-        same = (layer(x) == layer(changed)).all(dim=-1)
-        assert same.tolist() == [True, True, False, True, True]
-        order = torch.tensor([3, 0, 4, 1, 2])
-        assert torch.allclose(layer(x[order]), layer(x)[order], atol=1e-6)
-
-    def test_layers_can_be_replaced(self):
-        layer, x = FeedForward(7), torch.randn(T, 7)
-        expected = layer(x)
-        layer.up, layer.down = nn.Sequential(layer.up), nn.Sequential(layer.down)
-        assert torch.equal(layer(x), expected)
-
     def test_hidden_is_four_times_d_unless_said_otherwise(self):
         assert FeedForward(7).up.weight.shape == (28, 7)
         assert FeedForward(7, 35).up.weight.shape == (35, 7)
-
-    @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-    def test_other_precision(self, dtype):
-        assert FeedForward(7).to(dtype)(torch.randn(T, 7, dtype=dtype)).dtype == dtype
 
 
 class TestModel:
@@ -125,20 +106,6 @@ class TestModel:
         assert (model.num_heads, model.head_dim) == (HEADS, 11)
         assert model.feed_forward.up.out_features == 88
 
-    def test_no_row_depends_on_later_ids(self):
-        model, ids = make(), draw_ids(B, T)
-        changed = ids.clone()
-        changed[:, 3] = (changed[:, 3] + 1) % VOCAB
-        before, after = model(ids), model(changed)
-        assert torch.equal(before[:, :3], after[:, :3])
-        assert not torch.allclose(before[:, 3:], after[:, 3:])
-
-    def test_positions_tell_the_order_of_what_came_before(self):
-        ids = torch.tensor([1, 2, 3, 4, 5])
-        swapped = ids[[0, 3, 2, 1, 4]]
-        model = make()
-        assert not torch.allclose(model(ids)[-1], model(swapped)[-1], atol=1e-5)
-
     def test_attention_weights(self):
         model, ids = make(), draw_ids(B, T)
         weights = model.attention_weights(ids)
@@ -146,28 +113,6 @@ class TestModel:
         assert torch.allclose(weights.sum(dim=-1), torch.ones(B, HEADS, T))
         assert (weights[..., causal_mask(T)] == 0).all()
         assert torch.allclose(weights[1], model.attention_weights(ids[1]), atol=1e-6)
-
-    def test_every_parameter_gets_a_gradient(self):
-        model = make()
-        model(draw_ids(B, CONTEXT)).square().sum().backward()
-        for name, parameter in model.named_parameters():
-            assert parameter.grad.abs().sum() > 0, name
-
-    @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-    def test_other_precision(self, dtype):
-        model = make().to(dtype)
-        assert model(draw_ids(T)).dtype == model.attention_weights(draw_ids(T)).dtype == dtype
-
-    def test_state_survives_a_round_trip(self):
-        model, other, ids = make(), make(), draw_ids(T)
-        assert not any("mask" in name for name in model.state_dict())
-        other.load_state_dict(model.state_dict())
-        assert torch.equal(model(ids), other(ids))
-
-    def test_compiles_into_one_graph(self):
-        model, ids = make(), draw_ids(B, T)
-        compiled = torch.compile(model, backend="eager", fullgraph=True)
-        assert torch.allclose(compiled(ids), model(ids), atol=1e-6)
 
     def test_a_device_is_not_asked_for_values(self):
         """Which is what a GPU would have to be waited for; a meta device stands in for it."""

@@ -16,7 +16,15 @@ from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+from chapter3_helpers.positions import LearnedPositions
+from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
+from chapter3_helpers.transformer_block import (
+    GPT,
+    FeedForward,
+    MinimalLanguageModel,
+    TransformerBlock,
+)
 from tests.devices import DEVICES
 
 B, T, D_IN, D_OUT, CONTEXT, HEADS, D_MODEL = 2, 5, 7, 6, 11, 3, 24  # no two alike
@@ -68,7 +76,7 @@ def assert_same_function(left: nn.Module, right: nn.Module, x: torch.Tensor) -> 
     assert torch.equal(left.attention_weights(x), right.attention_weights(x))
 
 
-# sizes
+# what each is made with
 
 
 SIZES = {  # d_in, d_out, num_heads, head_dim, context_length; and what is printed
@@ -223,6 +231,17 @@ def test_works_in_every_precision_and_place(kind, device, dtype, tolerance):
         torch.testing.assert_close(rough.cpu().double(), expected, atol=tolerance, rtol=tolerance)
     module(x.to(device, dtype)).sum().backward()
     assert all(parameter.grad.isfinite().all() for parameter in module.parameters())
+
+
+@pytest.mark.parametrize("kind", ["fused", "grouped"])
+def test_weights_in_float16_are_finite_where_the_kernel_is(kind):
+    """These scores pass 65504, the largest number of float16; the kernel sums in float32."""
+    sizes = {"d_model": 768} if kind == "grouped" else {"d_in": 768, "d_out": 768}
+    module = make(kind, num_heads=12, **sizes).half().requires_grad_(False)
+    x = (300 * torch.randn(1, 8, 768)).half()
+    assert module(x).isfinite().all()
+    weights = module.attention_weights(x).float()
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(1, 12, 8), atol=2e-3, rtol=0)
 
 
 @call
@@ -412,3 +431,43 @@ def test_without_parameters_there_is_no_dtype_to_compare_with(kind):
     packed = replace_layers(copy.deepcopy(module), Packed)
     assert not list(packed.parameters())
     assert_same_function(packed, module, x)
+
+
+# the other classes of the lessons
+
+
+OTHERS = {
+    "encoder and decoder": lambda: EncoderDecoder(10),
+    "looking back": lambda: BahdanauDecoder(10),
+    "positions": lambda: LearnedPositions(CONTEXT, D_IN),
+    "feed forward": lambda: FeedForward(D_IN),
+    "block": lambda: TransformerBlock(6, 2, CONTEXT),
+    "one block": lambda: MinimalLanguageModel(13, 6, CONTEXT, 2),
+    "model": lambda: GPT(13, 6, CONTEXT, 2, 2),
+}
+
+
+@pytest.mark.parametrize("make", OTHERS.values(), ids=OTHERS)
+def test_other_classes_keep_torchs_promises_too(make):
+    """Half and double precision, saved weights, a copy, a compiled graph, and gradients for all."""
+    torch.manual_seed(1)
+    module, twin, x = make(), make(), torch.randint(13, (B, T))
+    if isinstance(module, LearnedPositions | FeedForward | TransformerBlock):
+        x = torch.randn(B, T, module.d)
+    expected = module(x)
+    for dtype, tolerance in ((torch.float64, 1e-5), (torch.bfloat16, 0.05)):
+        rough = copy.deepcopy(module).to(dtype)(x.to(dtype) if x.is_floating_point() else x)
+        assert rough.dtype == dtype
+        torch.testing.assert_close(rough.float(), expected, atol=tolerance, rtol=tolerance)
+    assert not torch.equal(twin(x), expected)
+    twin.load_state_dict(module.state_dict())
+    for other in (twin, pickle.loads(pickle.dumps(module))):
+        assert torch.equal(other(x), expected)
+    whole = not isinstance(module, EncoderDecoder)  # nn.GRU itself is left out of the graph
+    with torch.no_grad():
+        compiled = torch.compile(module, backend="eager", fullgraph=whole)(x)
+    torch.testing.assert_close(compiled, expected)
+    torch.testing.assert_close(module(x[:1]), expected[:1])  # no sentence disturbs another
+    expected.square().sum().backward()
+    for name, parameter in module.named_parameters():
+        assert parameter.grad.abs().sum() > 0, name
