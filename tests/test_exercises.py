@@ -398,73 +398,141 @@ def by_the_place(kind):
     return ("W_query", kind(np.argwhere(np.ones((1, 1)))[0]))
 
 
+EDGES = [  # an exercise, and answers with what is said of them
+    (
+        dot_products.NEAREST,
+        [
+            (nearest_by_sorting, "correct."),
+            (lambda x: (x @ x.T).topk(2).indices[:, 1], "You took the second"),
+        ],
+    ),
+    (
+        trainable_qkv.CARRY_WEIGHTS,
+        [
+            (carry(lambda weight: weight.T.clone()), "correct."),
+            (carry(lambda weight: weight.T), "both models keep them in"),
+        ],
+    ),
+    (
+        dropout.TOSSES_COINS,
+        [
+            (tosses(100), "correct."),
+            (tosses(100, answer=lambda truth: truth), "correct."),
+            (tosses(100, answer=lambda truth: truth.numpy()), "correct."),
+            (tosses(49), "Two passes may be equal by luck"),
+            (tosses(100, answer=int), "is 1, and that is not it"),
+        ],
+    ),
+    (
+        multihead_wrapper.HEAD_OUTPUT,
+        [
+            (lambda c, head, n: c.chunk(n, -1)[1], "The shape is right"),
+            (lambda c, head, n: c.chunk(n, -1)[head % 2], "The shape is"),
+            (lambda c, head, n: c.chunk(n, -1)[head - 1], "from 1"),
+        ],
+    ),
+    (
+        fused_multihead.GPT2_ATTENTION,
+        [
+            (size_of_attention(kind=list), "correct."),
+            (size_of_attention(kind=np.array), "correct."),
+            (size_of_attention(kind=torch.tensor), "correct."),
+            (size_of_attention(error=1), "1 of 2 numbers are"),
+            (size_of_attention(error=64, kind=torch.tensor), "1 of 2 numbers are not"),
+        ],
+    ),
+    (
+        fused_multihead.WINDOW_ATTENTION,
+        [
+            (attend(lambda hidden: hidden), "correct."),
+            (
+                attend(lambda hidden: hidden | torch.ones_like(hidden).triu(1)),
+                "You hide the future as well",
+            ),
+        ],
+    ),
+    (
+        handmade_transformer.AABB,
+        [
+            (not_looking_at_itself(1, 2, 3, 4), "correct."),
+            (with_weights("c_proj_bias", [5], 0.0), "correct."),
+            (not_looking_at_itself(2, 3, 4), "not what was expected"),
+            (not_looking_at_itself(1, 2, 4), "not what was expected"),
+            (not_looking_at_itself(4), "the last position alone"),
+        ],
+    ),
+    (
+        handmade_transformer.AAAB,
+        [
+            (looking_two_back(2, 3, 4), "correct."),
+            (looking_two_back(3, 4), "not what was expected"),
+            (looking_two_back(4), "the last position alone"),
+            (
+                handmade_transformer.completer(handmade_transformer.looking_back(0, 2)),
+                "by the one before that",
+            ),
+        ],
+    ),
+    (
+        handmade_transformer.IDLE_WEIGHT,
+        [
+            (by_the_place(lambda place: place), "correct."),
+            (by_the_place(torch.tensor), "correct."),
+            (by_the_place(list), "correct."),
+        ],
+    ),
+    (
+        grouped_query.GROUPED_SCORES,
+        [
+            (share_by_einsum, "correct."),
+            (share_head_by_head, "correct."),
+            (share_through_a_view, "correct."),
+            (share_by_repeating, "a tensor of 2160 numbers was made"),
+            (share_by_broadcasting, "a tensor of 2160 numbers was made"),
+        ],
+    ),
+    (
+        performance.MERGE,
+        [
+            (merge, "Large scores overflow"),
+        ],
+    ),
+    (
+        performance.ONE_TOKEN,
+        [
+            (2.0, "operations for each number"),
+            (0.25, "two operations for each weight"),
+            (1.0, "weights of two bytes"),
+        ],
+    ),
+    (
+        recurrent.WORDS,
+        [
+            (260, "one choice among 26 x 10"),
+            (10**26, "words of 26 letters from an alphabet of ten"),
+        ],
+    ),
+    (
+        softmax.HALF,
+        [
+            (5.0, "the ratio of its weight"),
+            (math.log(6), "with five others, not with six"),
+            (math.log(2), "2 parts of 7"),
+            (math.log10(5), "to base 10"),
+        ],
+    ),
+    (
+        softmax.DECLINE,
+        [
+            (beside_an_offer_for_each_key, "once for each key"),
+        ],
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("exercise", "attempt", "verdict"),
-    [
-        (dot_products.NEAREST, nearest_by_sorting, "correct."),
-        (dot_products.NEAREST, lambda x: (x @ x.T).topk(2).indices[:, 1], "You took the second"),
-        (trainable_qkv.CARRY_WEIGHTS, carry(lambda weight: weight.T.clone()), "correct."),
-        (trainable_qkv.CARRY_WEIGHTS, carry(lambda weight: weight.T), "both models keep them in"),
-        (dropout.TOSSES_COINS, tosses(100), "correct."),
-        (dropout.TOSSES_COINS, tosses(100, answer=lambda truth: truth), "correct."),
-        (dropout.TOSSES_COINS, tosses(100, answer=lambda truth: truth.numpy()), "correct."),
-        (dropout.TOSSES_COINS, tosses(49), "Two passes may be equal by luck"),
-        (dropout.TOSSES_COINS, tosses(100, answer=int), "is 1, and that is not it"),
-        (multihead_wrapper.HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[1], "The shape is right"),
-        (
-            multihead_wrapper.HEAD_OUTPUT,
-            lambda c, head, n: c.chunk(n, -1)[head % 2],
-            "The shape is",
-        ),
-        (multihead_wrapper.HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[head - 1], "from 1"),
-        (fused_multihead.GPT2_ATTENTION, size_of_attention(kind=list), "correct."),
-        (fused_multihead.GPT2_ATTENTION, size_of_attention(kind=np.array), "correct."),
-        (fused_multihead.GPT2_ATTENTION, size_of_attention(kind=torch.tensor), "correct."),
-        (fused_multihead.GPT2_ATTENTION, size_of_attention(error=1), "1 of 2 numbers are"),
-        (
-            fused_multihead.GPT2_ATTENTION,
-            size_of_attention(error=64, kind=torch.tensor),
-            "1 of 2 numbers are not",
-        ),
-        (fused_multihead.WINDOW_ATTENTION, attend(lambda hidden: hidden), "correct."),
-        (
-            fused_multihead.WINDOW_ATTENTION,
-            attend(lambda hidden: hidden | torch.ones_like(hidden).triu(1)),
-            "You hide the future as well",
-        ),
-        (handmade_transformer.AABB, not_looking_at_itself(1, 2, 3, 4), "correct."),
-        (handmade_transformer.AABB, with_weights("c_proj_bias", [5], 0.0), "correct."),
-        (handmade_transformer.AABB, not_looking_at_itself(2, 3, 4), "not what was expected"),
-        (handmade_transformer.AABB, not_looking_at_itself(1, 2, 4), "not what was expected"),
-        (handmade_transformer.AABB, not_looking_at_itself(4), "the last position alone"),
-        (handmade_transformer.AAAB, looking_two_back(2, 3, 4), "correct."),
-        (handmade_transformer.AAAB, looking_two_back(3, 4), "not what was expected"),
-        (handmade_transformer.AAAB, looking_two_back(4), "the last position alone"),
-        (
-            handmade_transformer.AAAB,
-            handmade_transformer.completer(handmade_transformer.looking_back(0, 2)),
-            "by the one before that",
-        ),
-        (handmade_transformer.IDLE_WEIGHT, by_the_place(lambda place: place), "correct."),
-        (handmade_transformer.IDLE_WEIGHT, by_the_place(torch.tensor), "correct."),
-        (handmade_transformer.IDLE_WEIGHT, by_the_place(list), "correct."),
-        (grouped_query.GROUPED_SCORES, share_by_einsum, "correct."),
-        (grouped_query.GROUPED_SCORES, share_head_by_head, "correct."),
-        (grouped_query.GROUPED_SCORES, share_through_a_view, "correct."),
-        (grouped_query.GROUPED_SCORES, share_by_repeating, "a tensor of 2160 numbers was made"),
-        (grouped_query.GROUPED_SCORES, share_by_broadcasting, "a tensor of 2160 numbers was made"),
-        (performance.MERGE, merge, "Large scores overflow"),
-        (performance.ONE_TOKEN, 2.0, "operations for each number"),
-        (performance.ONE_TOKEN, 0.25, "two operations for each weight"),
-        (performance.ONE_TOKEN, 1.0, "weights of two bytes"),
-        (recurrent.WORDS, 260, "one choice among 26 x 10"),
-        (recurrent.WORDS, 10**26, "words of 26 letters from an alphabet of ten"),
-        (softmax.HALF, 5.0, "the ratio of its weight"),
-        (softmax.HALF, math.log(6), "with five others, not with six"),
-        (softmax.HALF, math.log(2), "2 parts of 7"),
-        (softmax.HALF, math.log10(5), "to base 10"),
-        (softmax.DECLINE, beside_an_offer_for_each_key, "once for each key"),
-    ],
+    [(exercise, *row) for exercise, rows in EDGES for row in rows],
 )
 def test_answers_at_the_edge(exercise, attempt, verdict):
     found = exercise.verdict(attempt)

@@ -180,6 +180,11 @@ def docstring_words(modules: Sequence[str] = LIBRARY) -> tuple[str, ...]:
     """
     if isinstance(modules, str):
         raise TypeError(f"modules must be a sequence of names, got the name {modules!r}")
+    return _words_of(tuple(modules))
+
+
+@cache
+def _words_of(modules: tuple[str, ...]) -> tuple[str, ...]:
     docstrings: list[str] = []
     for name in modules:
         try:
@@ -223,8 +228,9 @@ def docstring_text(vocab_size: int = 500) -> Text:
     >>> text.vocabulary[0], len(text.vocabulary), len(text.training) > 8 * len(text.held_out)
     ('<rare>', 100, True)
     """
+    vocab_size = check_size("vocab_size", vocab_size, minimum=2)
     words = docstring_words()
-    frequent = Counter(words).most_common(check_size("vocab_size", vocab_size, minimum=2) - 1)
+    frequent = Counter(words).most_common(vocab_size - 1)
     vocabulary = ("<rare>", *(word for word, _ in frequent))
     number = {word: i for i, word in enumerate(vocabulary)}
     ids = torch.tensor([number.get(word, 0) for word in words])

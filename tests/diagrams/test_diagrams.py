@@ -82,16 +82,6 @@ def bracket(*names):
         (lambda: bracket("w"), "that are there, got 'w'"),
         (lambda: bracket(), "at least one block"),
         (lambda: bracket("x", "z"), "all that stands in it, got 'y' besides"),
-    ],
-)
-def test_what_does_not_fit_is_refused_with_a_sentence(make, words):
-    with pytest.raises(ValueError, match=words):
-        make()
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
         (lambda: x(name=3), "name must be a text, got int"),
         (lambda: x(values=np.ones(3) * 1j), "must be real numbers"),
         (lambda: x(values="abc", kind="tokens"), "must be texts"),
@@ -99,8 +89,9 @@ def test_what_does_not_fit_is_refused_with_a_sentence(make, words):
         (lambda: Diagram("t", blocks("x"), ["x"]), "arrows must hold Arrow, got str"),
     ],
 )
-def test_what_is_of_another_type_is_refused_with_a_sentence(make, words):
-    with pytest.raises(TypeError, match=words):
+def test_what_does_not_fit_is_refused_with_a_sentence(make, words):
+    of_another_type = ("got int", "real numbers", "texts", "got ndarray", "got str")
+    with pytest.raises(TypeError if words.endswith(of_another_type) else ValueError, match=words):
         make()
 
 
@@ -228,6 +219,8 @@ def test_live_blocks_have_names_cells_have_numbers_and_arrows_are_said():
     assert shown.find("desc").text.startswith("Framed: y.")
     assert f"{name} (2, 3) -> @ W <i> -> y (2, 3)" in shown.find("desc").text
     assert {text.text for text in shown.iter("text")} >= {name, "(2, 3)", "@ W <i>", "t<"}
+    firm = Block(name="x", values=["R&D"], kind="tokens")
+    assert "<title>R&amp;D</title>" in Diagram("t", [firm]).svg()
 
 
 @pytest.mark.parametrize(

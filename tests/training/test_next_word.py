@@ -97,9 +97,7 @@ class TestText:
         )
 
     def test_the_library_is_a_text_of_some_length(self):
-        words = docstring_words(["heapq", "textwrap", "statistics"])
-        assert len(words) > 3000
-        assert words == docstring_words(["heapq", "textwrap", "statistics"])
+        assert len(docstring_words(["heapq", "textwrap", "statistics"])) > 3000
 
     def test_frequent_words_have_numbers_and_every_tenth_stretch_is_held_out(self):
         text, words = docstring_text(50), docstring_words()
