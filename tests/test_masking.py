@@ -85,6 +85,17 @@ def test_both_ways_agree():
     assert (renormalised[..., causal_mask(T)] == 0).all()
 
 
+@pytest.mark.parametrize("token", range(T))
+def test_no_earlier_row_depends_on_a_later_score(token):
+    scores = make_scores(T, T, dtype=torch.float32)
+    altered = scores.clone()
+    altered[:, token] += 100.0
+    left, right = (torch.softmax(mask_scores(s), dim=-1) for s in (scores, altered))
+    assert torch.equal(left[:token], right[:token])
+    if token:  # the first token sees itself alone: 1, whatever its score
+        assert not torch.equal(left[token:], right[token:])
+
+
 def test_no_gradient_reaches_a_hidden_score():
     scores = make_scores(T, T).requires_grad_()
     pattern = make_scores(T, T) + 2

@@ -71,17 +71,6 @@ def test_equals_torchs_multihead_attention():
     torch.testing.assert_close(wrapper.attention_weights(x), weights)
 
 
-@pytest.mark.parametrize("token", range(T))
-def test_the_future_changes_nothing_in_any_head(token):
-    wrapper, x = make(dtype=torch.float32), tokens(B, T, D_IN, dtype=torch.float32)
-    altered = x.clone()
-    altered[:, token] = 100 * tokens(B, D_IN, seed=2, dtype=torch.float32)
-    before, after = wrapper(x), wrapper(altered)
-    assert torch.equal(after[:, :token], before[:, :token])  # to the last bit
-    changed = (after != before).unflatten(-1, (HEADS, D_OUT)).any(dim=-1)  # (B, T, H)
-    assert changed[:, token:].all()
-
-
 def test_every_head_drops_weights_of_its_own():
     wrapper, x = make(dropout=0.5), tokens(B, T, D_IN)
     torch.manual_seed(7)

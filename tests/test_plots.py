@@ -187,12 +187,12 @@ SCRIPTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("token", SCRIPTS)
-def test_any_token_is_drawn_without_error_or_warning(token):
+def test_any_token_is_drawn_without_error_or_warning():
+    count = len(SCRIPTS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        heatmap([[1.0]], [token], title=token).figure.to_png()
-        head_grid([[[1.0]]], [token], titles=[token], title=token).to_png()
+        heatmap([[1.0] * count] * 2, SCRIPTS[:2], SCRIPTS, title=SCRIPTS[0]).figure.to_png()
+        head_grid([[[1.0]]] * count, SCRIPTS[:1], titles=SCRIPTS).to_png()
 
 
 def test_a_character_that_no_font_has_reads_as_its_code_point(monkeypatch):

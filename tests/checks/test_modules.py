@@ -195,6 +195,23 @@ def test_reads_one_sentence_or_a_batch_of_them(kind):
     assert module(tokens(kind, CONTEXT)).shape == (CONTEXT, width(kind))  # as many as it may read
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind not in ("v1", "v2")])
+def test_no_token_sees_a_later_one(kind, dtype):
+    """To the last bit, and no gradient comes back from one; every earlier one counts."""
+    module, x = make(kind).to(dtype), tokens(kind, B, T).to(dtype).requires_grad_()
+    before = module(x)
+    for t in range(T):
+        altered = x.detach().clone()
+        altered[:, t] = 100 * tokens(kind, B, seed=2)
+        after = module(altered)
+        assert torch.equal(after[:, :t], before[:, :t])
+        assert (after[:, t:] != before[:, t:]).any(dim=-1).all()
+        (slopes,) = torch.autograd.grad(before[:, t].sum(), x, retain_graph=True)
+        assert not slopes[:, t + 1 :].any()
+        assert slopes[:, : t + 1].any(dim=-1).all()
+
+
 @every
 def test_autocast_may_mix_dtypes(kind):
     module, x = make(kind), tokens(kind, T)
