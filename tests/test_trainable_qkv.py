@@ -125,13 +125,6 @@ def test_bias_is_added_to_queries_keys_and_values():
     assert SelfAttention_v2(3, 2).W_query.bias is None
 
 
-@both
-def test_order_does_not_matter(attention_class):
-    attention, x = make(attention_class), make_input(T, D_IN)
-    order = torch.tensor([3, 0, 4, 2, 1])
-    torch.testing.assert_close(attention(x[order]), attention(x)[order])
-
-
 # the class around it
 
 
