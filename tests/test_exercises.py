@@ -10,30 +10,27 @@ import pytest
 import torch
 
 from chapter3_helpers import exercises
-from chapter3_helpers.exercises import (
-    Exercise,
-    dot_products,
-    dropout,
-    equal,
-    fused_multihead,
-    grouped_query,
-    handmade_transformer,
-    multihead_wrapper,
-    performance,
-    recurrent,
-    softmax,
-    trainable_qkv,
-)
+from chapter3_helpers.exercises import Exercise, equal
+from chapter3_helpers.exercises.dot_products import NEAREST
+from chapter3_helpers.exercises.dropout import TOSSES_COINS
 from chapter3_helpers.exercises.feedback import Feedback
+from chapter3_helpers.exercises.fused_multihead import GPT2_ATTENTION, WINDOW_ATTENTION
+from chapter3_helpers.exercises.grouped_query import GROUPED_SCORES
+from chapter3_helpers.exercises.handmade_transformer import (
+    AAAB,
+    AABB,
+    IDLE_WEIGHT,
+    completer,
+    looking_back,
+)
+from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT
+from chapter3_helpers.exercises.performance import MERGE, ONE_TOKEN
+from chapter3_helpers.exercises.recurrent import WORDS
+from chapter3_helpers.exercises.softmax import DECLINE, HALF
+from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS
 from chapter3_helpers.handmade_transformer import MODEL
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
-from tests.notebook_files import (
-    code_cells,
-    exercises_with_answers,
-    numbered_paths,
-    read,
-    tags,
-)
+from tests.notebook_files import code_cells, exercises_with_answers, numbered_paths, read, tags
 
 TOPICS = [
     importlib.import_module(f"chapter3_helpers.exercises.{module.name}")
@@ -69,6 +66,10 @@ double = Exercise(
 forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lambda: 21})
 
 
+THE_ANSWER = "not yet. The answer for the input of shape (2,) is "
+NOT_PLAIN = f"{THE_ANSWER}not a plain tensor of real numbers, but "
+
+
 @pytest.mark.parametrize(
     ("attempt", "verdict"),
     [
@@ -88,34 +89,13 @@ forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lam
         (lambda x: x.oops, "not yet. Your code stopped in line"),
         (lambda: 1, "not yet. Your code stopped with TypeError"),
         (lambda x: sys.exit(1), "not yet. Your code stopped in line"),
-        (
-            lambda x: 2 * x + 5j,
-            "not yet. The answer for the input of shape (2,) is not a plain tensor of real "
-            "numbers, but torch.complex64",
-        ),
-        (
-            lambda x: (2 * x).numpy() + 5j,
-            "not yet. The answer for the input of shape (2,) is of shape (2,), which is not",
-        ),
-        (
-            lambda x: (2 * x).to_sparse(),
-            "not yet. The answer for the input of shape (2,) is not a plain tensor of real "
-            "numbers, but torch.float32, torch.sparse_coo",
-        ),
-        (
-            lambda x: (2 * x).to("meta"),
-            "not yet. The answer for the input of shape (2,) is not a plain tensor of real "
-            "numbers, but torch.float32, torch.strided, on meta.",
-        ),
-        (
-            lambda x: 10**400,
-            "not yet. The answer for the input of shape (2,) is a value of type int",
-        ),
-        (lambda x: "two", "not yet. The answer for the input of shape (2,) is 'two'"),
-        (
-            lambda x: 2 * x if x.dim() == 1 else None,
-            "not yet. Your function returned None for some",
-        ),
+        (lambda x: 2 * x + 5j, f"{NOT_PLAIN}torch.complex64"),
+        (lambda x: (2 * x).to_sparse(), f"{NOT_PLAIN}torch.float32, torch.sparse_coo"),
+        (lambda x: (2 * x).to("meta"), f"{NOT_PLAIN}torch.float32, torch.strided, on meta."),
+        (lambda x: (2 * x).numpy() + 5j, f"{THE_ANSWER}of shape (2,), which is not"),
+        (lambda x: 10**400, f"{THE_ANSWER}a value of type int"),
+        (lambda x: "two", f"{THE_ANSWER}'two'"),
+        (lambda x: 2 * x if x.dim() == 1 else None, "not yet. Your function returned None for so"),
         (7, "not yet. The answer is a function, and this is 7."),
     ],
 )
@@ -143,7 +123,7 @@ def test_a_module_is_told_which_of_its_parameters_are_wrong():
         v1.W_query = torch.nn.Parameter(v2.W_query.weight.T)
         return v1
 
-    assert trainable_qkv.CARRY_WEIGHTS.verdict(carry_weights) == (
+    assert CARRY_WEIGHTS.verdict(carry_weights) == (
         "not yet. The module for the input SelfAttention_v2 does not hold what was expected: "
         "W_key, W_value."
     )
@@ -345,7 +325,7 @@ def with_weights(array, places, value):
     model = MODEL
     for place in places:
         model = model.with_weight(array, place, value)
-    return handmade_transformer.completer(model)
+    return completer(model)
 
 
 def not_looking_at_itself(*positions):
@@ -398,141 +378,61 @@ def by_the_place(kind):
     return ("W_query", kind(np.argwhere(np.ones((1, 1)))[0]))
 
 
-EDGES = [  # an exercise, and answers with what is said of them
-    (
-        dot_products.NEAREST,
-        [
-            (nearest_by_sorting, "correct."),
-            (lambda x: (x @ x.T).topk(2).indices[:, 1], "You took the second"),
-        ],
-    ),
-    (
-        trainable_qkv.CARRY_WEIGHTS,
-        [
-            (carry(lambda weight: weight.T.clone()), "correct."),
-            (carry(lambda weight: weight.T), "both models keep them in"),
-        ],
-    ),
-    (
-        dropout.TOSSES_COINS,
-        [
-            (tosses(100), "correct."),
-            (tosses(100, answer=lambda truth: truth), "correct."),
-            (tosses(100, answer=lambda truth: truth.numpy()), "correct."),
-            (tosses(49), "Two passes may be equal by luck"),
-            (tosses(100, answer=int), "is 1, and that is not it"),
-        ],
-    ),
-    (
-        multihead_wrapper.HEAD_OUTPUT,
-        [
-            (lambda c, head, n: c.chunk(n, -1)[1], "The shape is right"),
-            (lambda c, head, n: c.chunk(n, -1)[head % 2], "The shape is"),
-            (lambda c, head, n: c.chunk(n, -1)[head - 1], "from 1"),
-        ],
-    ),
-    (
-        fused_multihead.GPT2_ATTENTION,
-        [
-            (size_of_attention(kind=list), "correct."),
-            (size_of_attention(kind=np.array), "correct."),
-            (size_of_attention(kind=torch.tensor), "correct."),
-            (size_of_attention(error=1), "1 of 2 numbers are"),
-            (size_of_attention(error=64, kind=torch.tensor), "1 of 2 numbers are not"),
-        ],
-    ),
-    (
-        fused_multihead.WINDOW_ATTENTION,
-        [
-            (attend(lambda hidden: hidden), "correct."),
-            (
-                attend(lambda hidden: hidden | torch.ones_like(hidden).triu(1)),
-                "You hide the future as well",
-            ),
-        ],
-    ),
-    (
-        handmade_transformer.AABB,
-        [
-            (not_looking_at_itself(1, 2, 3, 4), "correct."),
-            (with_weights("c_proj_bias", [5], 0.0), "correct."),
-            (not_looking_at_itself(2, 3, 4), "not what was expected"),
-            (not_looking_at_itself(1, 2, 4), "not what was expected"),
-            (not_looking_at_itself(4), "the last position alone"),
-        ],
-    ),
-    (
-        handmade_transformer.AAAB,
-        [
-            (looking_two_back(2, 3, 4), "correct."),
-            (looking_two_back(3, 4), "not what was expected"),
-            (looking_two_back(4), "the last position alone"),
-            (
-                handmade_transformer.completer(handmade_transformer.looking_back(0, 2)),
-                "by the one before that",
-            ),
-        ],
-    ),
-    (
-        handmade_transformer.IDLE_WEIGHT,
-        [
-            (by_the_place(lambda place: place), "correct."),
-            (by_the_place(torch.tensor), "correct."),
-            (by_the_place(list), "correct."),
-        ],
-    ),
-    (
-        grouped_query.GROUPED_SCORES,
-        [
-            (share_by_einsum, "correct."),
-            (share_head_by_head, "correct."),
-            (share_through_a_view, "correct."),
-            (share_by_repeating, "a tensor of 2160 numbers was made"),
-            (share_by_broadcasting, "a tensor of 2160 numbers was made"),
-        ],
-    ),
-    (
-        performance.MERGE,
-        [
-            (merge, "Large scores overflow"),
-        ],
-    ),
-    (
-        performance.ONE_TOKEN,
-        [
-            (2.0, "operations for each number"),
-            (0.25, "two operations for each weight"),
-            (1.0, "weights of two bytes"),
-        ],
-    ),
-    (
-        recurrent.WORDS,
-        [
-            (260, "one choice among 26 x 10"),
-            (10**26, "words of 26 letters from an alphabet of ten"),
-        ],
-    ),
-    (
-        softmax.HALF,
-        [
-            (5.0, "the ratio of its weight"),
-            (math.log(6), "with five others, not with six"),
-            (math.log(2), "2 parts of 7"),
-            (math.log10(5), "to base 10"),
-        ],
-    ),
-    (
-        softmax.DECLINE,
-        [
-            (beside_an_offer_for_each_key, "once for each key"),
-        ],
-    ),
-]
-
-
 @pytest.mark.parametrize(
     ("exercise", "attempt", "verdict"),
-    [(exercise, *row) for exercise, rows in EDGES for row in rows],
+    [
+        (NEAREST, nearest_by_sorting, "correct."),
+        (NEAREST, lambda x: (x @ x.T).topk(2).indices[:, 1], "You took the second"),
+        (CARRY_WEIGHTS, carry(lambda weight: weight.T.clone()), "correct."),
+        (CARRY_WEIGHTS, carry(lambda weight: weight.T), "both models keep them in"),
+        (TOSSES_COINS, tosses(100), "correct."),
+        (TOSSES_COINS, tosses(100, answer=lambda truth: truth), "correct."),
+        (TOSSES_COINS, tosses(100, answer=lambda truth: truth.numpy()), "correct."),
+        (TOSSES_COINS, tosses(49), "Two passes may be equal by luck"),
+        (TOSSES_COINS, tosses(100, answer=int), "is 1, and that is not it"),
+        (HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[1], "The shape is right"),
+        (HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[head % 2], "The shape is"),
+        (HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[head - 1], "from 1"),
+        (GPT2_ATTENTION, size_of_attention(kind=list), "correct."),
+        (GPT2_ATTENTION, size_of_attention(kind=np.array), "correct."),
+        (GPT2_ATTENTION, size_of_attention(kind=torch.tensor), "correct."),
+        (GPT2_ATTENTION, size_of_attention(error=1), "1 of 2 numbers are"),
+        (GPT2_ATTENTION, size_of_attention(error=64, kind=torch.tensor), "1 of 2 numbers are not"),
+        (WINDOW_ATTENTION, attend(lambda hidden: hidden), "correct."),
+        (
+            WINDOW_ATTENTION,
+            attend(lambda hidden: hidden | torch.ones_like(hidden).triu(1)),
+            "You hide the future as well",
+        ),
+        (AABB, not_looking_at_itself(1, 2, 3, 4), "correct."),
+        (AABB, with_weights("c_proj_bias", [5], 0.0), "correct."),
+        (AABB, not_looking_at_itself(2, 3, 4), "not what was expected"),
+        (AABB, not_looking_at_itself(1, 2, 4), "not what was expected"),
+        (AABB, not_looking_at_itself(4), "the last position alone"),
+        (AAAB, looking_two_back(2, 3, 4), "correct."),
+        (AAAB, looking_two_back(3, 4), "not what was expected"),
+        (AAAB, looking_two_back(4), "the last position alone"),
+        (AAAB, completer(looking_back(0, 2)), "by the one before that"),
+        (IDLE_WEIGHT, by_the_place(lambda place: place), "correct."),
+        (IDLE_WEIGHT, by_the_place(torch.tensor), "correct."),
+        (IDLE_WEIGHT, by_the_place(list), "correct."),
+        (GROUPED_SCORES, share_by_einsum, "correct."),
+        (GROUPED_SCORES, share_head_by_head, "correct."),
+        (GROUPED_SCORES, share_through_a_view, "correct."),
+        (GROUPED_SCORES, share_by_repeating, "a tensor of 2160 numbers was made"),
+        (GROUPED_SCORES, share_by_broadcasting, "a tensor of 2160 numbers was made"),
+        (MERGE, merge, "Large scores overflow"),
+        (ONE_TOKEN, 2.0, "operations for each number"),
+        (ONE_TOKEN, 0.25, "two operations for each weight"),
+        (ONE_TOKEN, 1.0, "weights of two bytes"),
+        (WORDS, 260, "one choice among 26 x 10"),
+        (WORDS, 10**26, "words of 26 letters from an alphabet of ten"),
+        (HALF, 5.0, "the ratio of its weight"),
+        (HALF, math.log(6), "with five others, not with six"),
+        (HALF, math.log(2), "2 parts of 7"),
+        (HALF, math.log10(5), "to base 10"),
+        (DECLINE, beside_an_offer_for_each_key, "once for each key"),
+    ],
 )
 def test_answers_at_the_edge(exercise, attempt, verdict):
     found = exercise.verdict(attempt)
@@ -550,7 +450,7 @@ def test_a_v2_of_the_readers_own_is_carried_over():
                 setattr(self, name, torch.nn.Linear(d_in, d_out, bias=False))
 
     v2 = SelfAttention_v2(5, 3)
-    v1 = trainable_qkv.CARRY_WEIGHTS.solution(v2)
+    v1 = CARRY_WEIGHTS.solution(v2)
     assert v1.W_key.equal(v2.W_key.weight.T)
 
 
