@@ -1,7 +1,5 @@
 """What the big explorer draws is what the package computes."""
 
-import re
-
 import numpy as np
 import pytest
 import torch
@@ -28,8 +26,8 @@ from chapter3_helpers.explorers.core.mechanisms import (
     WRAPPER,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.core.panels import Facts, Matrix
-from tests.explorers import find
+from chapter3_helpers.explorers.core.panels import Matrix
+from tests.explorers import Shown
 
 TEXT = "one two three four five"
 
@@ -98,16 +96,6 @@ def test_dropout_is_a_step_of_its_own_and_what_it_leaves_is_mixed(mechanism):
     np.testing.assert_allclose(diagram[f"context{last}"].values, mixed, rtol=1e-4, atol=1e-6)
 
 
-def test_what_is_drawn_can_be_read_aloud_and_pointed_at():
-    subject = attention_explorer(show=COMPUTATION, text="a b c d e f")
-    shown = subject.view.value
-    assert 'aria-label="weights 3 (6, 6)"' in shown
-    assert "x (6, 5) -&gt; head 0" in shown
-    weights = attention_state(subject.settings).weights
-    notes = re.findall(r"<title>(\d\.\d{4}(?: \d\.\d{4})*)</title>", shown)
-    assert " ".join(f"{weight:.4f}" for weight in weights[3, 5]) in notes
-
-
 @pytest.mark.parametrize("mechanism", [V1, V2, CAUSAL, WRAPPER, SPLIT, FUSED])
 def test_heads_that_are_made_by_hand_do_what_they_are_called(mechanism):
     heads = {"num_heads": 4} if mechanism in (WRAPPER, SPLIT, FUSED) else {}
@@ -157,12 +145,10 @@ def test_the_path_of_one_number_ends_at_the_weight_and_its_part_of_the_context(m
     ],
 )
 def test_a_head_is_named_and_its_parameters_are_counted(settings, title, parameters):
-    made = {} if settings["mechanism"] == SIMPLE else {"made": AT_RANDOM}
-    panels = attention_panels(attention_explorer(**settings, **made).settings)
-    assert find(Matrix, panels).title == title
-    facts = find(Facts, panels).values
-    assert facts["parameters"] == parameters
-    assert set(facts["row sums"].split()) == {"1.00"}
+    shown = Shown("attention", **settings, made=AT_RANDOM)
+    assert shown.only(Matrix).title == title
+    assert shown.facts["parameters"] == parameters
+    assert set(shown.facts["row sums"].split()) == {"1.00"}
 
 
 def test_presented_is_the_picked_head_alone():

@@ -101,14 +101,9 @@ def test_a_curve_for_each_place_and_none_for_the_future():
     assert torch.isfinite(curves.lines["starts at 0"][:13]).all()
 
 
-@every_scheme
-def test_one_word_is_enough(scheme):
-    explorer = positions_explorer(scheme=scheme, text="alone")
-    assert explorer.settings["first"] == explorer.settings["second"] == 0
-    assert "Nothing is swapped" in Shown("positions", **explorer.settings).note
-
-
 def test_every_word_but_the_last_which_is_watched_can_be_swapped():
     explorer = positions_explorer(text="one two three")
     for name in ("first", "second"):
         assert [value for _, value in explorer.widgets[name].options] == [0, 1]
+    explorer.set(text="alone")
+    assert "Nothing is swapped" in explorer.view.value
