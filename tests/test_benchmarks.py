@@ -87,8 +87,9 @@ def reasons(made):
     return {(row["variant"], row["pass"]): row["reason"] for row in rows if "reason" in row}
 
 
-@pytest.mark.parametrize("name", ["wrapper", "split", "torch"])  # the first, the base of ratios
-@pytest.mark.parametrize("error", [0.01, float("nan")])
+@pytest.mark.parametrize(  # the first, the base of ratios, and the last
+    ("name", "error"), [("wrapper", 0.01), ("split", float("nan")), ("torch", 0.01)]
+)
 def test_what_is_wrong_is_listed_and_not_timed_and_condemns_no_other(name, error):
     reason = f"WRONG by {error:.2g}, not timed"
     assert reasons(changed(name, lambda right, x: right(x) + error)) == {

@@ -57,14 +57,6 @@ def test_loop_and_matrix_product_agree_with_einsum(shape, dtype):
         torch.testing.assert_close(scores, expected)
 
 
-@ALL
-def test_the_input_is_left_alone(function):
-    x = tokens(5, 7)
-    copy = x.clone()
-    function(x)
-    assert torch.equal(x, copy)
-
-
 def test_simple_self_attention_prints_the_weights_and_the_context():
     context, weights = simple_self_attention(example_inputs())
     assert_prints_as(weights, "weights")

@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers import grouped_query
@@ -408,21 +407,6 @@ def test_bytes_of_a_large_model():
 
 
 # ---- life as a module, beside what checks/test_modules holds of all
-
-
-def test_layers_are_created_in_the_published_order():
-    torch.manual_seed(5)
-    module = GroupedQueryAttention(12, 3, 1)
-    torch.manual_seed(5)
-    for name, width, bias in (
-        ("W_query", 12, False),
-        ("W_key", 4, False),
-        ("W_value", 4, False),
-        ("out_proj", 12, True),
-    ):
-        layer, twin = getattr(module, name), nn.Linear(12, width, bias=bias)
-        assert torch.equal(layer.weight, twin.weight)
-        assert (layer.bias is not None) == bias
 
 
 def test_kv_heads_are_as_many_as_heads_and_2048_tokens_fit_where_nothing_else_is_said():

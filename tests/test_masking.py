@@ -44,13 +44,6 @@ def test_mask_hides_exactly_what_comes_later(size):
     assert mask.tolist() == [[key > query for key in range(size)] for query in range(size)]
 
 
-def test_mask_is_made_on_the_device():
-    assert causal_mask(3, "meta").device.type == "meta"
-    scores = torch.zeros(B, T, T, device="meta")
-    assert mask_scores(scores).device.type == "meta"
-    assert mask_then_renormalise(scores).device.type == "meta"
-
-
 def test_true_means_hidden_as_in_multihead_attention():
     """As ``nn.MultiheadAttention`` reads a mask, and the reverse of torch's function."""
     x = make_scores(T, D)
@@ -123,25 +116,3 @@ def test_number_formats(dtype):
     assert mask_then_renormalise(weights).dtype == dtype
     assert not weights.isnan().any()
     assert (weights[..., causal_mask(T)] == 0).all()
-
-
-class Masked(nn.Module):
-    """All three functions in one, as ``torch.export`` only takes modules."""
-
-    def forward(self, scores: torch.Tensor) -> torch.Tensor:
-        weights = mask_then_renormalise(torch.softmax(mask_scores(scores), dim=-1))
-        return weights + causal_mask(scores.shape[-1])
-
-
-@pytest.mark.parametrize("how", ["compile", "export"])
-def test_one_graph_serves_every_length(how):
-    if how == "compile":
-        graph = torch.compile(Masked(), backend="eager", fullgraph=True, dynamic=True)
-    else:
-        length = torch.export.Dim("T")
-        lengths = ({0: None, 1: length, 2: length},)
-        graph = torch.export.export(Masked(), (make_scores(B, T, T),), dynamic_shapes=lengths)
-        graph = graph.module()
-    for size in (3, 11):
-        scores = make_scores(B, size, size)
-        torch.testing.assert_close(graph(scores), Masked()(scores))

@@ -137,11 +137,3 @@ def test_gradients_next_to_minus_infinity_and_ties_agree_with_torch():
         gradients.append(leaf.grad)
     assert gradients[0].isfinite().all()
     torch.testing.assert_close(*gradients)
-
-
-@BOTH
-def test_it_compiles_without_a_graph_break(function):
-    torch.compiler.reset()
-    scores = draw(2, 5, 7)
-    compiled = torch.compile(function, backend="eager", fullgraph=True)
-    torch.testing.assert_close(compiled(scores, dim=1), function(scores, dim=1))

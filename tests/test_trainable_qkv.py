@@ -128,21 +128,6 @@ def test_bias_is_added_to_queries_keys_and_values():
 # the class around it
 
 
-def test_parameters_are_drawn_in_order():
-    torch.manual_seed(5)
-    v1 = SelfAttention_v1(D_IN, D_OUT)
-    torch.manual_seed(5)
-    for matrix in (v1.W_query, v1.W_key, v1.W_value):
-        assert torch.equal(matrix, torch.rand(D_IN, D_OUT))
-    torch.manual_seed(5)
-    v2 = SelfAttention_v2(D_IN, D_OUT, qkv_bias=True)
-    torch.manual_seed(5)
-    for layer in (v2.W_query, v2.W_key, v2.W_value):
-        fresh = torch.nn.Linear(D_IN, D_OUT)
-        assert torch.equal(layer.weight, fresh.weight)
-        assert torch.equal(layer.bias, fresh.bias)
-
-
 # the exercise whose answer is a module
 
 
