@@ -88,6 +88,32 @@ def test_explorer_opens_and_shows_what_the_package_computes(page, name):
     explorer.settle_at(explorer.model.settings)
 
 
+SCROLLS = "root => [root.scrollHeight / innerHeight, root.scrollWidth / innerWidth]"
+# The smallest letters of what is shown; those of a drawing grow with it.
+LETTERS = """view => Math.min(...[...view.querySelectorAll('p, td, th, caption, h4, text')]
+    .filter(e => e.textContent.trim() && e.checkVisibility())
+    .map(e => parseFloat(getComputedStyle(e).fontSize) * (e.getScreenCTM?.().a ?? 1)))"""
+
+
+def test_a_presented_explorer_fits_a_projector_in_letters_for_the_back_row(page):
+    windows = {(1024, 768): 2, (1280, 720): 1}  # how many windows high it may be
+    for name, root in zip(CALLS, page.locator(".c3-explorer").all(), strict=True):
+        present = root.get_by_role("button", name="Present")
+        present.click()
+        expect(root.locator(".c3-view .c3")).to_have_class(re.compile("c3-presented"))
+        for (width, height), most in windows.items():
+            page.set_viewport_size({"width": width, "height": height})
+            high, wide = root.evaluate(SCROLLS)
+            assert (high <= most, wide <= 1) == (True, True), (name, width, high, wide)
+        view = root.locator(".c3-view .c3")
+        for part in ("> p", "> :not(p)"):  # a sentence and a picture
+            expect(view.locator(part).first).to_be_in_viewport(ratio=1)
+        assert view.evaluate(LETTERS) >= 16, name
+        present.click()
+        expect(root).not_to_have_class(re.compile("c3-present"))
+    page.set_viewport_size({"width": 1600, "height": 1000})
+
+
 def value_of(explorer: Explorer, name: str, label: str):
     """Return the value that a recording means by what it shows."""
     control = next(control for control in explorer.controls if control.name == name)

@@ -262,6 +262,7 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
     cells by them.
     """
     panels = [panel for panel in panels if not getattr(panel, "control", None)]
+    kind = ""
     if present:
         first = next((panel for panel in panels if panel.picture), None)
         panels = [
@@ -269,8 +270,10 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
             for panel in panels
             if panel is first or isinstance(panel, Note) or getattr(panel, "beside", False)
         ]
+        alone = sum(panel.picture for panel in panels) == 1
+        kind = " c3-presented" + " c3-alone" * alone
     inside = "".join(panel.html() for panel in panels)
-    return f'<div class="c3" data-lm-suppress-shortcuts>{inside}</div>'
+    return f'<div class="c3{kind}" data-lm-suppress-shortcuts>{inside}</div>'
 
 
 def render_error(message: str, before: str = "") -> str:
