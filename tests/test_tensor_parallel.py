@@ -181,10 +181,6 @@ def children(process: psutil.Process | None = None) -> list[psutil.Process]:
     return [child for child in found if "resource_tracker" not in " ".join(child.cmdline())]
 
 
-def test_each_process_knows_its_place(found):
-    assert [part["environment"] for part in found] == [(0, 2, "gloo"), (1, 2, "gloo")]
-
-
 @pytest.mark.parametrize(
     ("kind", "tolerance"),
     [
@@ -201,6 +197,10 @@ def test_two_processes_equal_one_forward_and_backward(found, kind, tolerance):
     parameters = {f"gradient of {name}" for name, _ in module.named_parameters()}
     assert set(differences) == {"output", "gradient of x"} | parameters
     assert max(differences.values()) <= tolerance
+
+
+def test_each_process_knows_its_place(found):
+    assert [part["environment"] for part in found] == [(0, 2, "gloo"), (1, 2, "gloo")]
 
 
 def test_a_fault_in_one_process_is_a_difference_in_all_that_depends_on_it(found):
