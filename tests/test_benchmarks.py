@@ -1,6 +1,7 @@
 """The benchmark times only what is right, says why it leaves something out, and saves all."""
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import torch
 
 from chapter3_helpers import performance
 from chapter3_helpers.benchmarks import __main__ as benchmark
-from chapter3_helpers.benchmarks import machine, measure
+from chapter3_helpers.benchmarks import machine, measure, report
 from chapter3_helpers.benchmarks.machine import (
     best_time,
     count_passes,
@@ -25,6 +26,7 @@ from chapter3_helpers.benchmarks.report import generation_table, memory_table, t
 from chapter3_helpers.benchmarks.variants import find_wrong, make_variants, shared_weights
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.performance import OneDNNLinear, Sizes
+from chapter3_helpers.plots import described_figure
 from tests.devices import DEVICES
 
 SMALL = Sizes(batch=2, tokens=5, width=21, heads=3)
@@ -256,6 +258,38 @@ def test_tables_are_in_milliseconds_and_megabytes():
         "T cached recomputed ratio difference cache moved",
         "64 2.000 10.000 5.000 1.0e-07 False",
     ]
+
+
+def test_the_picture_shows_the_numbers_under_their_names(tmp_path, monkeypatch):
+    figures = []
+
+    def keep(*arguments, **options):
+        figures.append(described_figure(*arguments, **options))
+        return figures[0]
+
+    monkeypatch.setattr(report, "described_figure", keep)
+    limits = {"split": {"small": 0.25, "large": 0.5}, "fused": {"large": 0.75}}
+    times = [
+        {"sizes": sizes, "variant": variant, "pass": "forward", "limit": limit}
+        for variant, found in limits.items()
+        for sizes, limit in found.items()
+    ]
+    times.append(times[0] | {"pass": "forward + backward", "limit": 9.0})
+    times.append({"sizes": "large", "variant": "torch", "pass": "forward", "reason": "no room"})
+    memory = [{"tokens": T, "split": T * 4e6, "fused": T * 1e6} for T in (256, 512)]
+    report.save(tmp_path, {"times": times, "memory": memory})
+    left, right = figures[0][1].flat
+    labels = [text.get_text() for text in left.get_legend().get_texts()]
+    curves = [line.get_ydata().tolist() for line in left.get_lines()]
+    assert dict(zip(labels, curves, strict=True)) == {
+        "split": [0.25, 0.5],
+        "fused": [pytest.approx(math.nan, nan_ok=True), 0.75],
+    }
+    assert [tick.get_text() for tick in left.get_xticklabels()] == ["small", "large"]
+    assert left.get_ylim()[0] == 0
+    assert left.get_ylim()[1] > 1.3 * 0.75, "room for the legend"
+    assert [line.get_ydata().tolist() for line in right.get_lines()] == [[1024, 2048], [256, 512]]
+    assert [text.get_text() for text in right.get_legend().get_texts()] == ["split", "fused"]
 
 
 def words_of(text):

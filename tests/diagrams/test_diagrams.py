@@ -442,8 +442,12 @@ def test_the_label_of_a_vector_stands_beyond_its_tip_and_within_the_plane(degree
     left, top, right, bottom = text_box(text)
     assert frame.x <= left <= right <= frame.x + frame.width
     assert frame.y <= top <= bottom <= frame.y + frame.height
-    (arrow,) = [line for line in scene_items(diagram, Line) if line.head]
+    across, upright, arrow = scene_items(diagram, Line)
     start, tip = arrow.points
+    assert arrow.head
+    for side, axis in enumerate((across, upright)):  # as far to either side
+        (low, high), origin = sorted(point[side] for point in axis.points), start[side]
+        assert origin - low == pytest.approx(high - origin)
     assert arrow.tone == QUERY_COLOUR
     assert tip[0] - start[0] == pytest.approx(vector[0] * plane.size / 2 / plane.reach)
     assert start[1] - tip[1] == pytest.approx(vector[1] * plane.size / 2 / plane.reach), "y is up"
