@@ -218,7 +218,7 @@ EDITS = {
         "rotary_frequencies_after(cache,",
         "rotary_frequencies_after(None,",
         {"in_two_calls = ": "difference from all at once: 0.06", "chunk_weights = ": ""},
-        ["sentence_cache = ", "cache.truncate(50)", "def forgetful("],
+        ["sentence_cache = ", "cache.truncate(50)"],
     ),
     "12 without shrink": (
         "12_performance",
