@@ -74,7 +74,7 @@ def _known(part: Any) -> str | None:
     ]
     if None in bases or not all(value is None or _of_packages(value) for value in used):
         return None
-    return repr([bases, [(code.co_code, code.co_names, _constants(code)) for _, code in codes]])
+    return repr([bases, [_steps(code) for _, code in codes]])
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -85,8 +85,17 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(inner)
 
 
-def _constants(code: CodeType) -> list[str]:
-    return [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
+def _steps(code: CodeType) -> list[tuple[str, Any]]:
+    """Return what a function does, step by step; a kernel compiles it into other bytes."""
+    jumps = {*dis.hasjrel, *dis.hasjabs}
+    return [
+        (
+            step.opname.replace("LOAD_METHOD", "LOAD_ATTR"),
+            None if step.opcode in jumps or isinstance(step.argval, CodeType) else step.argval,
+        )
+        for step in dis.get_instructions(code)
+        if step.opname != "PUSH_NULL"
+    ]
 
 
 def _of_packages(value: Any) -> bool:
