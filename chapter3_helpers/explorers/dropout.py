@@ -1,10 +1,13 @@
 """The explorer of ``05_dropout``: draw after draw, and the mean that they come to."""
 
+from dataclasses import replace
+
 import torch
 
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.explorers.core.controls import Buttons, Seed, Settings, Slider, Switch
-from chapter3_helpers.explorers.core.inputs import seeded
+from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, picked_cell, seeded
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
@@ -50,21 +53,25 @@ CONTROLS = (
         presented=False,
         options=[("native", "native"), ("mkl", "mkl")],
     ),
+    *cell_picks(lambda settings: TOKENS),
 )
 
 
 def dropout_state(settings: Settings) -> dict[str, torch.Tensor]:
-    """Return the causal weights (6, 6), what this draw leaves of them, and the mean so far."""
+    """Return queries, keys and values (6, 2), the causal weights (6, 6), what this draw leaves of
+    them, and the mean so far."""
     with seeded(789):
-        attention = SelfAttention_v2(3, 2)
+        attention, x = SelfAttention_v2(3, 2), example_inputs()
     with torch.no_grad():
-        weights = mask_then_renormalise(attention.attention_weights(example_inputs()))
+        weights = mask_then_renormalise(attention.attention_weights(x))
+        queries, keys, values = attention.W_query(x), attention.W_key(x), attention.W_value(x)
+    state = {"queries": queries, "keys": keys, "values": values, "weights": weights}
     if not _in_training(settings):
-        return {"weights": weights, "dropped": weights, "mean": weights}
+        return {**state, "dropped": weights, "mean": weights}
     shape = (settings["draw"], *weights.shape)
     kept = dropout_mask(shape, settings["p"], settings["seed"], settings["coins"])
     draws = weights * kept / (1 - settings["p"])  # (draws, 6, 6)
-    return {"weights": weights, "dropped": draws[-1], "mean": draws.mean(dim=0)}
+    return {**state, "dropped": draws[-1], "mean": draws.mean(dim=0)}
 
 
 def dropout_panels(settings: Settings) -> list[Panel]:
@@ -82,19 +89,24 @@ def dropout_panels(settings: Settings) -> list[Panel]:
         [f"{weight:.2f}" if weight > 0 else DROPPED for weight in row]
         for row in state["dropped"].tolist()
     ]
+    cell = picked_cell(settings, state["weights"])
+    at = {"picked": cell[0], "picked_column": cell[1]} if cell else {}
+    look = {"hidden": hidden, "pick": CELL, **at}
     matrices = [
-        Matrix(titles["dropped"], state["dropped"], TOKENS, hidden=hidden, texts=texts),
+        Matrix(titles["dropped"], state["dropped"], TOKENS, texts=texts, **look),
         Matrix(
             titles["mean"],
             state["mean"],
             TOKENS,
-            hidden=hidden,
             beside=True,
             decimals=2,
+            **{**look, "pick": None},  # a mean of many weights
         ),
     ]
     if _in_training(settings):
-        matrices.append(Matrix("what softmax made", state["weights"], TOKENS, hidden=hidden))
+        matrices.append(Matrix("what softmax made", state["weights"], TOKENS, **look))
+    if cell:
+        matrices.append(_path(settings, state, hidden, *cell))
     sums = {
         title: " · ".join(f"{token} {total:.2f}" for token, total in zip(TOKENS, row, strict=True))
         for title, row in (
@@ -103,6 +115,17 @@ def dropout_panels(settings: Settings) -> list[Panel]:
         )
     }
     return [Note(_note(settings, state)), *matrices, Facts(sums, "sums of the rows")]
+
+
+def _path(
+    settings: Settings, state: dict[str, torch.Tensor], hidden: torch.Tensor, row: int, column: int
+) -> NumberPath:
+    projected = (state[name] for name in ("queries", "keys", "values"))
+    path = NumberPath(TOKENS, row, column, *projected, hidden=hidden)
+    if not _in_training(settings):
+        return path
+    kept = (state["dropped"] > 0) | hidden  # what is hidden has nothing to lose
+    return replace(path, kept=kept, p=settings["p"])
 
 
 def _note(settings: Settings, state: dict[str, torch.Tensor]) -> str:

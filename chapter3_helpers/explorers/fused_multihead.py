@@ -10,10 +10,11 @@ from chapter3_helpers.explorers.core.controls import (
     Switch,
     Thumbnails,
 )
-from chapter3_helpers.explorers.core.inputs import divisors, seeded
+from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, divisors, picked_cell, seeded
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
-from chapter3_helpers.fused_multihead import MultiHeadAttention
+from chapter3_helpers.fused_multihead import MultiHeadAttention, split_heads
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax
@@ -38,25 +39,29 @@ CONTROLS = (
         "Which head to read",
         options=lambda settings: [(f"head {h}", h) for h in range(settings["num_heads"])],
     ),
+    *cell_picks(lambda settings: TOKENS),
 )
 
 
 def fused_multihead_state(settings: Settings) -> dict[str, torch.Tensor]:
-    """Return the queries (6, d_out), which head owns each number, and the weights (H, 6, 6)."""
+    """Return the queries (6, d_out); queries, keys and values as the heads get them (3, H, 6, D);
+    which head owns each number, and the weights (H, 6, 6)."""
     d_out, num_heads = settings["d_out"], settings["num_heads"]
     with seeded(settings["seed"]):
         attention = MultiHeadAttention(3, d_out, 6, 0.0, num_heads)
     x = SHARPEN * example_inputs()
     head_dim = d_out // num_heads
     with torch.no_grad():
-        queries, keys = attention.W_query(x), attention.W_key(x)
+        layers = attention.W_query, attention.W_key, attention.W_value
+        wide = torch.stack([layer(x) for layer in layers])  # (3, 6, d_out)
         if settings["transpose"]:
+            heads = split_heads(wide, num_heads)  # (3, H, 6, D)
             weights = attention.attention_weights(x)
         else:  # the fault that the notebook warns of: view without transpose
-            q, k = (part.reshape(num_heads, 6, head_dim) for part in (queries, keys))
-            scores = (q @ k.transpose(-2, -1)).masked_fill(causal_mask(6), -torch.inf)
+            heads = wide.reshape(3, num_heads, 6, head_dim)
+            scores = (heads[0] @ heads[1].mT).masked_fill(causal_mask(6), -torch.inf)
             weights = softmax(scores / head_dim**0.5, dim=-1)
-    return {"queries": queries, "owners": _owners(settings), "weights": weights}
+    return {"queries": wide[0], "heads": heads, "owners": _owners(settings), "weights": weights}
 
 
 def _owners(settings: Settings) -> torch.Tensor:
@@ -79,6 +84,9 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
         "scores are divided by": f"sqrt({d_out // num_heads}) = {(d_out // num_heads) ** 0.5:.4g}",
     }
     head = settings["head"]
+    weights, hidden = state["weights"][head], causal_mask(6)
+    cell = picked_cell(settings, weights)
+    row, column = cell or (None, None)
     return [
         Note(_note(settings)),
         Heads("what every head sees", state["weights"], causal_mask(6), control="head"),
@@ -90,7 +98,16 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
             texts=[[str(head) for head in row] for row in state["owners"].tolist()],
             corner=("token", "number"),
         ),
-        Matrix(f"weights of head {head}", state["weights"][head], TOKENS, hidden=causal_mask(6)),
+        Matrix(
+            f"weights of head {head}",
+            weights,
+            TOKENS,
+            hidden=hidden,
+            picked=row,
+            picked_column=column,
+            pick=CELL,
+        ),
+        *([NumberPath(TOKENS, *cell, *state["heads"][:, head], hidden=hidden)] if cell else []),
         Matrix(
             "queries of all tokens",
             state["queries"],

@@ -7,12 +7,23 @@ import torch
 
 from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, TextField, Thumbnails
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.inputs import divisors, read_sentence, seeded
+from chapter3_helpers.explorers.core.inputs import (
+    CELL,
+    cell_picks,
+    divisors,
+    picked_cell,
+    read_sentence,
+    read_tokens,
+    seeded,
+)
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.fused_multihead import split_heads
 from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
 from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.positions import apply_rotary, rotary_frequencies
 
 D_MODEL, HEADS, HEAD_DIM, PROMPT = 512, 8, 64, 50
 KV_HEADS = tuple(divisors(HEADS))
@@ -49,6 +60,7 @@ CONTROLS = (
             for head in range(HEADS)
         ],
     ),
+    *cell_picks(lambda settings: read_tokens(settings["text"])),
 )
 
 
@@ -114,15 +126,22 @@ def grouped_query_panels(settings: Settings) -> list[Panel]:
         "multiplications with it": f"{state['with_cache'] / 1e6:,.1f} million",
         "multiplications without": f"{state['without_cache'] / 1e6:,.1f} million",
     }
+    weights = state["weights"][head]
+    cell = picked_cell(settings, weights)
+    row, column = cell or (None, None)
     return [
         Note(_note(state, settings)),
         Heads("all heads on the sentence", state["weights"], hidden, control="head"),
         Matrix(
             f"weights of head {head}, which reads kv head {head * kv_heads // HEADS}",
-            state["weights"][head],
+            weights,
             tokens,
             hidden=hidden,
+            picked=row,
+            picked_column=column,
+            pick=CELL,
         ),
+        *([_path(settings, *cell)] if cell else []),
         Curves(
             "size of the cache",
             "tokens so far",
@@ -134,6 +153,21 @@ def grouped_query_panels(settings: Settings) -> list[Panel]:
         ),
         Facts(facts, "one layer, for the newest token"),
     ]
+
+
+def _path(settings: Settings, row: int, column: int) -> NumberPath:
+    """Return the arithmetic of a weight of the chosen head, queries and keys turned."""
+    tokens, x = read_sentence(settings["text"], d_in=D_MODEL)
+    x, attention = 8 * (x - 0.5), _attention(settings["num_kv_heads"])
+    turns = rotary_frequencies(HEAD_DIM, len(x), attention.theta)
+    head, kv_head = settings["head"], settings["head"] * settings["num_kv_heads"] // HEADS
+    queries = apply_rotary(split_heads(attention.W_query(x), HEADS)[head], turns)
+    keys, values = (
+        split_heads(layer(x), settings["num_kv_heads"])[kv_head]
+        for layer in (attention.W_key, attention.W_value)
+    )
+    keys = apply_rotary(keys, turns)
+    return NumberPath(tokens, row, column, queries, keys, values, hidden=causal_mask(len(x)))
 
 
 def _note(state: dict[str, Any], settings: Settings) -> str:

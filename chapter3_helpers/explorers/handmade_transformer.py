@@ -5,10 +5,13 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers.explorers.core.controls import Buttons, Pick, Settings, Steps, TextField
+from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, picked_cell
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.handmade_transformer import (
     ALPHABET,
+    HIDDEN,
     MODEL,
     accuracy,
     complete,
@@ -75,6 +78,7 @@ CONTROLS = (
         options=[(name, i) for i, name in enumerate(COLUMNS)],
     ),
     Steps("value", "new weight", 0.0, "What the weight is changed to", options=_value_options),
+    *cell_picks(lambda settings: settings["prompt"][-MODEL.context_length :]),
 )
 
 
@@ -82,7 +86,8 @@ def handmade_transformer_state(settings: Settings) -> dict[str, Any]:
     """Return what the changed model does, and what it did before.
 
     Returns:
-        ``model``; ``tokens``, the last five at most; ``weights`` (T, T) and ``logits`` (T, 2);
+        ``model``; ``tokens``, the last five at most; ``results``, all that its forward pass
+        computes; of these ``weights`` (T, T) and ``logits`` (T, 2);
         ``completion`` and ``completion_before``; ``right``, a pair of counts.
 
     Raises:
@@ -100,6 +105,7 @@ def handmade_transformer_state(settings: Settings) -> dict[str, Any]:
     return {
         "model": model,
         "tokens": tokens,
+        "results": results,
         "weights": results["weights"],
         "logits": results["logits"],
         "completion": complete(prompt, NEW_TOKENS, model),
@@ -121,6 +127,10 @@ def handmade_transformer_panels(settings: Settings) -> list[Panel]:
         title = f"{name}, changed at [{', '.join(map(str, place))}]"
         texts[row][column] = f"{was:g} → {settings['value']:g}"
     hidden = np.triu(np.ones((len(labels),) * 2, dtype=bool), k=1)
+    cell = picked_cell(settings, state["weights"])
+    asking, asked = cell or (None, None)
+    parts = (state["results"][name] for name in ("queries", "keys", "values"))
+    masked = state["results"]["scores"] + HIDDEN * hidden
     return [
         Note(_note(state, settings)),
         Matrix(
@@ -134,7 +144,16 @@ def handmade_transformer_panels(settings: Settings) -> list[Panel]:
             corner=("row", "column"),
             texts=texts,
         ),
-        Matrix("attention weights", state["weights"], labels, hidden=hidden),
+        Matrix(
+            "attention weights",
+            state["weights"],
+            labels,
+            hidden=hidden,
+            picked=asking,
+            picked_column=asked,
+            pick=CELL,
+        ),
+        *([NumberPath(labels, *cell, *parts, hidden=hidden, masked=masked)] if cell else []),
         Matrix(
             "logits",
             state["logits"],

@@ -7,7 +7,8 @@ import torch
 
 from chapter3_helpers.explorers.core.controls import Buttons, Seed, Settings, Steps, Switch
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.inputs import seeded
+from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, picked_cell, seeded
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
@@ -49,11 +50,13 @@ CONTROLS = (
         presented=False,
     ),
     Seed("seed", "seed", 3, "Another seed draws other weight matrices"),
+    *cell_picks(lambda settings: TOKENS),
 )
 
 
 def mask_constants_state(settings: Settings) -> dict[str, Any]:
-    """Return scores (T, T), what is hidden, the constant as stored, and the weights (T, T)."""
+    """Return scores (T, T), what is hidden, scores with the constant (T, T), the constant as
+    stored, and the weights (T, T)."""
     x, dtype = example_inputs(), DTYPES[settings["dtype"]]
     with seeded(settings["seed"]):
         attention = SelfAttention_v2(3, 2)
@@ -64,13 +67,15 @@ def mask_constants_state(settings: Settings) -> dict[str, Any]:
     stored = torch.tensor(float(settings["constant"])).to(dtype)
     sizes = torch.tensor(SIZES, dtype=torch.float32)
     every = (sizes[:, None, None] * scores).to(dtype)  # (sizes, T, T)
-    masked = every.masked_fill(hidden, 0.0) if settings["way"] == OVER else every
-    weights = softmax(masked + torch.where(hidden, stored, 0.0))
+    kept = every.masked_fill(hidden, 0.0) if settings["way"] == OVER else every
+    masked = kept + torch.where(hidden, stored, 0.0)
+    weights = softmax(masked)
     chosen = SIZES.index(settings["size"])
     leaks = (weights.float() * hidden).sum(dim=-1)  # (sizes, T); a row of NaN stays NaN
     return {
         "scores": every[chosen],
         "hidden": hidden,
+        "masked": masked[chosen],
         "stored": stored,
         "weights": weights[chosen],
         "leak": leaks[chosen],
@@ -89,9 +94,21 @@ def mask_constants_panels(settings: Settings) -> list[Panel]:
         "visible scores": f"{_say(visible.min().item())} to {_say(visible.max().item())}",
         "weight on hidden, by row": " ".join(f"{leak:.2f}" for leak in state["leak"]),
     }
+    cell = picked_cell(settings, state["weights"])
+    row, column = cell or (None, None)
+    matrix = Matrix(
+        "weights; a hatched row is NaN",
+        state["weights"],
+        TOKENS,
+        picked=row,
+        picked_column=column,
+        pick=CELL,
+    )
+    parts = {name: state[name].float() for name in ("scores", "masked")}
     return [
         Note(_note(settings, state)),
-        Matrix("weights; a hatched row is NaN", state["weights"], TOKENS),
+        matrix,
+        *([NumberPath(TOKENS, row, column, hidden=state["hidden"], **parts)] if cell else []),
         Curves(
             "weight on hidden tokens",
             "scores times",

@@ -7,6 +7,7 @@ import torch
 
 from chapter3_helpers.explorers.core.controls import Buttons, Seed, Settings, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
+    cell_picks,
     read_sentence,
     read_tokens,
     row_picker,
@@ -26,6 +27,7 @@ from chapter3_helpers.training.pronouns import trained_reader
 LEARNED, RANDOM = "learned in 03", "random"
 FIRST, SECOND = "-inf, then softmax", "softmax, zero, renormalise"
 MATRICES, NUMBER = "matrices", "one number"
+PICK = {"q": "query", "k": "column", "show": NUMBER}
 SENTENCE = "The dog left the milk in the glass because it was sour"
 
 
@@ -82,8 +84,10 @@ CONTROLS = (
         name="column",
         label="about",
         tooltip="Whose key the newest token's query meets; later ones are hidden from it",
-        enabled=_is_number,
+        enabled=lambda settings: settings["way"] == FIRST,
+        presented=False,
     ),
+    cell_picks(lambda settings: range(settings["tokens_read"]))[0],
 )
 
 
@@ -136,19 +140,29 @@ def masking_panels(settings: Settings) -> list[Panel]:
             " The rows above it are already those of the whole sentence "
             f"(largest difference {change:.1g})."
         )
-    matrix = Matrix("attention weights", weights, tokens, hidden=causal_mask(read), picked=read - 1)
+    pick = PICK if settings["way"] == FIRST else None
+    hidden = causal_mask(read)
+    matrix = Matrix("attention weights", weights, tokens, hidden=hidden, picked=read - 1, pick=pick)
+    scores = Matrix(
+        "masked scores, scaled",
+        state["masked_scores"],
+        tokens,
+        signed=True,
+        picked=read - 1,
+        pick=pick,
+    )
     if _is_number(settings):
         column = min(settings["column"], length - 1)
+        row = read - 1 if settings.get("query") is None else settings.get("query")
         path = NumberPath(
-            state["sentence"], read - 1, column, *state["projected"], hidden=causal_mask(length)
+            state["sentence"], row, column, *state["projected"], hidden=causal_mask(length)
         )
-        return [Note(note), path, replace(matrix, picked_column=column if column < read else None)]
+        at = {"picked": row, "picked_column": column if column < read else None}
+        return [Note(note), replace(matrix, **at), path, replace(scores, **at)]
     return [
         Note(note),
         matrix,
-        Matrix(
-            "masked scores, scaled", state["masked_scores"], tokens, signed=True, picked=read - 1
-        ),
+        scores,
         Facts({"visible cells": f"{read * (read + 1) // 2} of {read * read}"}, "the triangle"),
     ]
 

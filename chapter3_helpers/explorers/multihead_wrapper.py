@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
+from chapter3_helpers.explorers.core.attention_state import projections
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Seed,
@@ -15,19 +16,26 @@ from chapter3_helpers.explorers.core.controls import (
     Thumbnails,
 )
 from chapter3_helpers.explorers.core.inputs import (
+    CELL,
     SENTENCE,
+    cell_picks,
+    picked_cell,
     read_sentence,
+    read_tokens,
     row_picker,
     seeded,
     sentence_code,
 )
 from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.fused_multihead import count_parameters
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.training import who_whom
+
+PICK = {"q": "row", "k": "key"}  # of random heads; of those that learned, a row is a head
 
 
 def _learned(settings: Settings) -> bool:
@@ -110,11 +118,19 @@ CONTROLS = (
         enabled=_random,
         options=lambda settings: [(f"head {h}", h) for h in range(settings["num_heads"])],
     ),
+    *cell_picks(lambda settings: _tokens(settings)),
 )
 
 
+def _tokens(settings: Settings) -> tuple[str, ...]:
+    if _learned(settings):
+        return who_whom.encode(settings["names"])[0]
+    return read_tokens(settings["text"])
+
+
 def multihead_wrapper_state(settings: Settings) -> dict[str, Any]:
-    """Return the tokens, the weights (H, T, T), the context (T, H * d_out), and more of a kind."""
+    """Return the tokens; queries, keys and values (H, T, D), ``projected``; the weights (H, T, T);
+    the context (T, H * d_out); and more of a kind."""
     if _learned(settings):
         tokens, x = who_whom.encode(settings["names"])
         states, losses = who_whom.trained_reader(settings["learners"])
@@ -132,7 +148,9 @@ def multihead_wrapper_state(settings: Settings) -> dict[str, Any]:
         more = {"parameters": count_parameters(module)}
     with torch.no_grad():
         weights, context = module.attention_weights(x), module(x)
-    return {"tokens": tokens, "weights": weights, "context": context} | more
+        projected = projections(module, x, len(weights))
+    shown = {"tokens": tokens, "projected": projected, "weights": weights, "context": context}
+    return shown | more
 
 
 def multihead_wrapper_panels(settings: Settings) -> list[Panel]:
@@ -149,21 +167,31 @@ def _learned_panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
     verdict = "both right" if all(right) else "one right" if any(right) else "both wrong"
     sentence = " ".join(tokens[:-1])
     title = "where the full stop looks"
+    cell = picked_cell(settings, rows)
+    head, column = (min(cell[0], len(rows) - 1), cell[1]) if cell else (None, None)
+    at = {"picked": head, "picked_column": column}
     return [
         Note(
             f"After {settings['step']} batches, “{sentence}” – who? “{who}”. Whom? “{whom}”: "
             f"{verdict}. The loss on one batch is {state['loss']:.2f}."
         ),
-        Lines(title, rows, names, tokens, sides="from head to token"),
-        Matrix(title, rows, names, tokens, corner=("head", KEY_LABEL)),
+        Lines(title, rows, names, tokens, sides="from head to token", pick=CELL),
+        Matrix(title, rows, names, tokens, corner=("head", KEY_LABEL), pick=CELL, **at),
+        *([_path(state, head, len(tokens) - 1, column)] if cell else []),
     ]
+
+
+def _path(state: dict[str, Any], head: int, row: int, column: int) -> NumberPath:
+    projected = (part[head] for part in state["projected"])
+    tokens = state["tokens"]
+    return NumberPath(tokens, row, column, *projected, hidden=causal_mask(len(tokens)))
 
 
 def _panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
     tokens, weights = state["tokens"], state["weights"]
     heads, d_out = settings["num_heads"], settings["d_out"]
     row, head = settings["row"], settings["head"]
-    hidden = causal_mask(len(tokens))
+    hidden, key = causal_mask(len(tokens)), settings.get("key")
     columns = [f"{number}.{i}" for number in range(heads) for i in range(d_out)]
     facts = {
         "context": f"({len(tokens)}, {heads} · {d_out}) = {tuple(state['context'].shape)}",
@@ -172,8 +200,17 @@ def _panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
     return [
         Heads("what every head sees, one scale", weights, hidden, control="head"),
         Note(_note(weights, tokens, row)),
-        Lines(f"head {head}", weights[head], tokens, hidden=hidden, picked=row),
-        Matrix(f"head {head}", weights[head], tokens, hidden=hidden, picked=row),
+        Lines(f"head {head}", weights[head], tokens, hidden=hidden, picked=row, pick=PICK),
+        Matrix(
+            f"head {head}",
+            weights[head],
+            tokens,
+            hidden=hidden,
+            picked=row,
+            picked_column=key,
+            pick=PICK,
+        ),
+        *([_path(state, head, row, key)] if key is not None else []),
         Matrix(
             "context vectors: heads side by side (head.number)",
             state["context"],

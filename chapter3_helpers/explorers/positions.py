@@ -17,7 +17,16 @@ from chapter3_helpers.explorers.core.controls import (
     Thumbnails,
 )
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.inputs import read_sentence, seeded, swap_pickers
+from chapter3_helpers.explorers.core.inputs import (
+    CELL,
+    cell_picks,
+    picked_cell,
+    read_sentence,
+    read_tokens,
+    seeded,
+    swap_pickers,
+)
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores
@@ -92,6 +101,7 @@ CONTROLS = (
         lambda settings: settings["scheme"] == ALIBI,
         options=_head_options,
     ),
+    *cell_picks(lambda settings: read_tokens(settings["text"])),
 )
 
 
@@ -99,7 +109,8 @@ def positions_state(settings: Settings) -> dict[str, Any]:
     """Return what the last token and all others attend to, and one score at every distance.
 
     Returns:
-        ``tokens``; ``weights`` (T, T), and ``heads`` (H, T, T), H above 1 for ALiBi alone;
+        ``tokens``; ``placed``: queries and keys (T, 4), and what is added to the scores (H, T, T),
+        if anything; ``weights`` (T, T), and ``heads`` (H, T, T), H above 1 for ALiBi alone;
         ``unmoved`` (T, T), the weights where the sentence starts at 0; ``before`` and ``after``
         (T,), the last row without and with the swap, both in the order of the words as typed;
         ``distances`` (25,) and ``curves``: the score of the last token and the first swapped word
@@ -114,15 +125,17 @@ def positions_state(settings: Settings) -> dict[str, Any]:
         with seeded(settings["seed"]):
             attention = SelfAttention_v1(4, 4)
         heads = softmax(_scores(attention, x, x, settings))  # (H, T, T)
+        queries, keys, bias = _placed(attention, x, x, settings)
         swapped = softmax(_scores(attention, x[order], x[order], settings))
         unmoved = softmax(_scores(attention, x, x, {**settings, "start": 0}))
-        queries, keys = x[-1].expand(2 * REACH + 1, 4), x[first].expand(2 * REACH + 1, 4)
+        asking, asked = x[-1].expand(2 * REACH + 1, 4), x[first].expand(2 * REACH + 1, 4)
         curves = {}
         for start in sorted({0, settings["start"]}):
-            scores = _scores(attention, queries, keys, {**settings, "start": start})
+            scores = _scores(attention, asking, asked, {**settings, "start": start})
             curves[start] = scores[head, REACH]  # the query stands in the middle
     return {
         "tokens": tokens,
+        "placed": (queries, keys, bias),
         "heads": heads,
         "weights": heads[head],
         "unmoved": unmoved[head],
@@ -137,6 +150,18 @@ def _scores(
     attention: SelfAttention_v1, asking: torch.Tensor, asked: torch.Tensor, settings: Settings
 ) -> torch.Tensor:
     """Return the scaled scores (H, T, T) of tokens (T, 4) that ask and tokens that are asked."""
+    queries, keys, bias = _placed(attention, asking, asked, settings)
+    scores = (queries @ keys.T / 4**0.5).unsqueeze(0)
+    if bias is not None:
+        scores = scores + bias  # (1, T, T) -> (H, T, T)
+    return mask_scores(scores) if settings["causal"] else scores
+
+
+def _placed(
+    attention: SelfAttention_v1, asking: torch.Tensor, asked: torch.Tensor, settings: Settings
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
+    """Return queries and keys (T, 4) that know their places, and what is added to the scores for
+    the distance, (H, T, T), if that is the way."""
     scheme, start, T = settings["scheme"], settings["start"], len(asking)
     if scheme == LEARNED:
         with seeded(settings["seed"]):
@@ -149,12 +174,12 @@ def _scores(
     if scheme == ROTARY:
         turns = rotary_frequencies(4, start + T, settings["theta"])[start:]
         queries, keys = apply_rotary(queries, turns), apply_rotary(keys, turns)
-    scores = (queries @ keys.T / 4**0.5).unsqueeze(0)
+    bias = None
     if scheme == LINEAR:
-        scores = scores + linear_bias(T)
+        bias = linear_bias(T)[None]
     elif scheme == ALIBI:
-        scores = scores + alibi_bias(settings["num_heads"], T)  # (1, T, T) -> (H, T, T)
-    return mask_scores(scores) if settings["causal"] else scores
+        bias = alibi_bias(settings["num_heads"], T)
+    return queries, keys, bias
 
 
 def positions_panels(settings: Settings) -> list[Panel]:
@@ -169,6 +194,8 @@ def positions_panels(settings: Settings) -> list[Panel]:
     if scheme == ALIBI:
         slope = alibi_slopes(settings["num_heads"])[settings["head"]].item()
         title = f"weights of head {settings['head']}, slope {slope:.3g}"
+    cell = picked_cell(settings, state["weights"])
+    row, column = cell or (None, None)
     panels: list[Panel] = [
         Note(_note(state, settings)),
         Matrix(
@@ -178,7 +205,16 @@ def positions_panels(settings: Settings) -> list[Panel]:
             tokens,
             corner=("order", KEY_LABEL),
         ),
-        Matrix(title, state["weights"], tokens, hidden=hidden),
+        Matrix(
+            title,
+            state["weights"],
+            tokens,
+            hidden=hidden,
+            picked=row,
+            picked_column=column,
+            pick=CELL,
+        ),
+        *([_path(state, settings, hidden, *cell)] if cell else []),
         Curves(
             f"score of “{tokens[last]}” asking “{tokens[first]}”",
             "key's position minus query's position",
@@ -195,6 +231,15 @@ def positions_panels(settings: Settings) -> list[Panel]:
             1, Heads("what every head sees, one scale", state["heads"], hidden, control="head")
         )
     return panels
+
+
+def _path(
+    state: dict[str, Any], settings: Settings, hidden: torch.Tensor | None, row: int, column: int
+) -> NumberPath:
+    queries, keys, bias = state["placed"]
+    if bias is not None:
+        bias = bias[settings["head"] if settings["scheme"] == ALIBI else 0]
+    return NumberPath(state["tokens"], row, column, queries, keys, hidden=hidden, bias=bias)
 
 
 def _note(state: dict[str, Any], settings: Settings) -> str:

@@ -6,7 +6,7 @@ import torch
 
 from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, TextField
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.inputs import read_tokens, row_picker
+from chapter3_helpers.explorers.core.inputs import cell_picks, read_tokens, row_picker
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
@@ -19,6 +19,7 @@ SENTENCE = "The dog left the milk in the glass because it was sour"
 BATCHES = (*range(0, 100, 5), *range(100, 200, 20), 200, 300, 400, 500)
 SMOOTH = 5  # batches whose losses make one point of the curve
 ROW, NUMBER = "where it looks", "one number"
+PICK = {"q": "query", "k": "column", "show": NUMBER}
 
 CONTROLS = (
     Buttons(
@@ -47,8 +48,9 @@ CONTROLS = (
         name="column",
         label="about",
         tooltip="Whose key the adjective's query meets",
-        enabled=lambda settings: settings["show"] == NUMBER,
+        presented=False,
     ),
+    cell_picks(lambda settings: read_tokens(settings["text"]))[0],
 )
 
 
@@ -77,19 +79,28 @@ def pronouns_panels(settings: Settings) -> list[Panel]:
     read_tokens(settings["text"])  # refuses what can't be drawn
     state = pronouns_state(settings)
     tokens, answer = state["tokens"], state["answer"]
-    lines = Lines("attention weights", state["weights"], tokens, picked=answer.adjective)
+    number, row = settings["show"] == NUMBER, answer.adjective
+    if number and settings.get("query") is not None:
+        row = settings.get("query")
+    lines = Lines("attention weights", state["weights"], tokens, picked=row, pick=PICK)
     says = Bars("what “it” is", PRONOUNS, state["probabilities"], decimals=2)
-    if settings["show"] == NUMBER:
+    if number:
         column = min(settings["column"], len(tokens) - 1)
         projected = (state[name] for name in ("queries", "keys", "values"))
-        path = NumberPath(tokens, answer.adjective, column, *projected)
-        return [Note(_note(settings["batches"], state)), path, lines, says]
+        path = NumberPath(tokens, row, column, *projected)
+        return [Note(_note(settings["batches"], state)), lines, path, says]
     losses = torch.tensor(trained_reader().losses).view(-1, SMOOTH).mean(dim=1)
     numbered = [f"{i} {token}" for i, token in enumerate(tokens)]
     return [
         Note(_note(settings["batches"], state)),
         lines,
-        Bars(f"where “{tokens[answer.adjective]}” looks", numbered, state["row"], decimals=2),
+        Bars(
+            f"where “{tokens[answer.adjective]}” looks",
+            numbered,
+            state["row"],
+            decimals=2,
+            side="k",
+        ),
         Curves(
             "loss, by batches",
             "batches",

@@ -4,13 +4,15 @@ One has a single state, the other looks back at all of them. Both are trained wh
 first shown; that takes some seconds.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from chapter3_helpers.explorers.core.controls import Settings, Steps, TextField
-from chapter3_helpers.explorers.core.inputs import up_to
+from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, picked_cell, up_to
 from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
@@ -46,6 +48,7 @@ CONTROLS = (
         options=up_to(lambda settings: read_letters(settings["word"])),
         play=900,
     ),
+    *cell_picks(lambda settings: range(settings["read"])),
 )
 
 
@@ -79,6 +82,7 @@ def recurrent_panels(settings: Settings) -> list[Panel]:
     hits = [[float(a == b) for a, b in zip(row, right, strict=True)] for row in written.values()]
     named = [f"{place} {letter}" for place, letter in zip(places, letters, strict=True)]
     out = [f"{place} {letter}" for place, letter in zip(places, state["better"], strict=True)]
+    cell = picked_cell(settings, state["weights"])
     return [
         Note(_note(state, right)),
         Matrix(
@@ -90,9 +94,29 @@ def recurrent_panels(settings: Settings) -> list[Panel]:
             texts=list(written.values()),
         ),
         Lines(
-            LOOKING_BACK, state["weights"], out, named, sides="from letter written to letter read"
+            LOOKING_BACK,
+            state["weights"],
+            out,
+            named,
+            picked=cell[0] if cell else None,
+            sides="from letter written to letter read",
+            pick=CELL,
         ),
+        *([_path(letters, out, named, *cell)] if cell else []),
     ]
+
+
+@torch.no_grad()
+def _path(
+    letters: str, out: Sequence[str], named: Sequence[str], row: int, column: int
+) -> NumberPath:
+    """Return the arithmetic of one weight of the look back: W q, U k and v, 64 numbers each."""
+    model, word = trained_translator(BahdanauDecoder).model, tokenize(letters)
+    states, decoded = model.encode(word)[0][0], model.look_and_decode(word)[0][0]  # (T, d) each
+    asking = torch.cat([torch.zeros_like(decoded[:1]), decoded[:-1]])  # it starts from zeros
+    queries, keys = model.W_query(asking), model.W_key(states)
+    v = model.v.weight[0]
+    return NumberPath(named, row, column, queries, keys, states, additive=v, askers=out)
 
 
 def _note(state: dict[str, Any], right: str) -> str:

@@ -4,6 +4,8 @@ import torch
 
 from chapter3_helpers.dot_products import attention_scores
 from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps
+from chapter3_helpers.explorers.core.inputs import cell_picks, picked_cell
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Facts, Note, Panel
 from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
@@ -35,6 +37,7 @@ CONTROLS = (
         "Every score is divided by it before softmax",
         options=[(f"{temperature:g}", temperature) for temperature in TEMPERATURES],
     ),
+    cell_picks(lambda settings: TOKENS)[1],
 )
 
 
@@ -61,12 +64,29 @@ def softmax_panels(settings: Settings) -> list[Panel]:
         "the formula as it stands": _row(naive),
         "largest score subtracted first": _row(weights),
     }
+    cell = picked_cell(settings, weights[None])
     return [
         Note(f"{_softmax_note(weights)} {_quotient_note(state['shares'])}"),
-        Bars("softmax: what “journey” spends on each", labels, weights),
-        Bars("divided by the sum", labels, state["shares"], beside=True),
+        Bars(
+            "softmax: what “journey” spends on each", labels, weights, side="k", pick={"k": "key"}
+        ),
+        Bars("divided by the sum", labels, state["shares"], beside=True, side="k"),
+        *([_path(settings, scores, *cell)] if cell else []),
         Facts(facts, "Does the exponential still fit into float32?"),
     ]
+
+
+def _path(settings: Settings, scores: torch.Tensor, row: int, column: int) -> NumberPath:
+    temperature = settings["temperature"]
+    return NumberPath(
+        TOKENS,
+        row,
+        column,
+        values=example_inputs(),
+        scores=(scores * temperature)[None],
+        temperature=None if temperature == 1 else temperature,
+        askers=["journey"],
+    )
 
 
 def _row(values: torch.Tensor) -> str:

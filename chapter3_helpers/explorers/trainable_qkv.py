@@ -4,9 +4,10 @@ from functools import lru_cache
 
 import torch
 
-from chapter3_helpers.explorers.core.controls import Seed, Settings, Steps
+from chapter3_helpers.explorers.core.controls import Picked, Seed, Settings, Steps
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.inputs import seeded
+from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, picked_cell, seeded
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
@@ -14,6 +15,7 @@ from chapter3_helpers.sentence import TOKENS
 from chapter3_helpers.softmax import softmax
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+WAYS = ("unscaled", "scaled")
 DRAWS = 12  # of queries and keys, for a steady mean of the slope
 
 CONTROLS = (
@@ -26,11 +28,14 @@ CONTROLS = (
         play=1200,
     ),
     Seed("seed", "seed", 123, "Another seed draws other queries and keys"),
+    *cell_picks(lambda settings: TOKENS),
+    Picked("matrix", "matrix", None, "The matrix whose weight was clicked, if any", options=WAYS),
 )
 
 
 def trainable_qkv_state(settings: Settings) -> dict[str, torch.Tensor]:
-    """Return the weights (6, 6) without and with the division, and the slope of softmax for both.
+    """Return queries and keys (6, d_k), the weights (6, 6) without and with the division, and the
+    slope of softmax for both.
 
     The slope says how strongly the weights of a row react to its scores: the root of the sum of
     the squares of all 36 slopes, as a mean over the rows of several draws of queries and keys, of
@@ -38,10 +43,11 @@ def trainable_qkv_state(settings: Settings) -> dict[str, torch.Tensor]:
     """
     shape = 6, settings["d_k"]  # of queries, and of keys
     with seeded(settings["seed"]):
-        draws = [torch.randn(shape) @ torch.randn(shape).T for _ in range(DRAWS)]
-    found = {}
+        draws = [(torch.randn(shape), torch.randn(shape)) for _ in range(DRAWS)]
+    scores = torch.stack([queries @ keys.T for queries, keys in draws])  # (DRAWS, 6, 6)
+    found = {"queries": draws[0][0], "keys": draws[0][1]}
     for name, divisor in (("unscaled", 1.0), ("scaled", settings["d_k"] ** 0.5)):
-        weights = softmax(torch.stack(draws) / divisor, dim=-1)  # (DRAWS, 6, 6)
+        weights = softmax(scores / divisor, dim=-1)
         slopes = torch.diag_embed(weights) - weights[..., None] * weights[..., None, :]
         found[name], found[f"{name}_slope"] = weights[0], slopes.norm(dim=(-2, -1)).mean()
     return found
@@ -60,10 +66,11 @@ def trainable_qkv_panels(settings: Settings) -> list[Panel]:
         "without the division": [s["unscaled_slope"].item() for s in states],
         "divided by sqrt(d_k)": [s["scaled_slope"].item() for s in states],
     }
+    titles = "weights without the division", "weights, scores divided by sqrt(d_k)"
     return [
         Note(_note(settings["d_k"], state)),
-        Matrix("weights without the division", state["unscaled"], TOKENS),
-        Matrix("weights, scores divided by sqrt(d_k)", state["scaled"], TOKENS, beside=True),
+        *(_matrix(title, state, settings, way) for way, title in zip(WAYS, titles, strict=True)),
+        *_path(settings, state),
         Curves(
             f"slope of softmax, mean of {DRAWS} draws",
             "d_k",
@@ -74,6 +81,31 @@ def trainable_qkv_panels(settings: Settings) -> list[Panel]:
             log="x",
         ),
     ]
+
+
+def _matrix(title: str, state: dict[str, torch.Tensor], settings: Settings, way: str) -> Matrix:
+    row, column = _cell(settings, state) if settings.get("matrix") == way else (None, None)
+    return Matrix(
+        title,
+        state[way],
+        TOKENS,
+        picked=row,
+        picked_column=column,
+        beside=way == "scaled",
+        pick={**CELL, "matrix": way},
+    )
+
+
+def _cell(settings: Settings, state: dict[str, torch.Tensor]) -> tuple[int, int]:
+    return picked_cell(settings, state[settings.get("matrix")]) or (0, 0)
+
+
+def _path(settings: Settings, state: dict[str, torch.Tensor]) -> list[Panel]:
+    if settings.get("matrix") is None:
+        return []
+    row, column = _cell(settings, state)
+    scaled = settings.get("matrix") == "scaled"
+    return [NumberPath(TOKENS, row, column, state["queries"], state["keys"], scaled=scaled)]
 
 
 def _mean_largest(weights: torch.Tensor) -> str:

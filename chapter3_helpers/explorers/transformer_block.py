@@ -12,7 +12,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from chapter3_helpers.explorers.core.controls import Buttons, Settings, Switch, TextField
+from chapter3_helpers.explorers.core.controls import (
+    Buttons,
+    Picked,
+    Settings,
+    Switch,
+    TextField,
+)
+from chapter3_helpers.explorers.core.inputs import cell_picks
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import Explorer, described
 from chapter3_helpers.masking import causal_mask
@@ -21,12 +29,14 @@ from chapter3_helpers.training.phrases import (
     LENGTH,
     LetterReader,
     encode,
+    layer_inputs,
     layer_weights,
     trained_reader,
 )
 
 PHRASE = "holidayholi"
 LIKELIEST = 5
+SAME = 1e-4  # what rounding makes of one weight computed twice
 ONE, TWO = "one layer", "two layers"
 
 
@@ -64,6 +74,14 @@ CONTROLS = (
         "Whose look back, and which next letter, to show",
         options=_letters,
     ),
+    cell_picks(lambda settings: read_phrase(settings["phrase"]))[1],
+    Picked(
+        "layer",
+        "layer",
+        None,
+        "The number of the layer whose weight was clicked, if any",
+        options=lambda settings: range(1 if settings["layers"] == ONE else 2),
+    ),
 )
 
 
@@ -73,9 +91,9 @@ def transformer_block_state(
     """Let a trained reader read a phrase.
 
     Returns:
-        ``letters``; ``weights`` (layers, T, T); ``chances`` (T, 26): the probability of every
-        letter to come next, behind each; ``place``: where the chosen letter stood last before, or
-        None.
+        ``letters``; ``reader``; ``weights`` (layers, T, T); ``chances`` (T, 26): the probability
+        of every letter to come next, behind each; ``place``: where the chosen letter stood last
+        before, or None.
 
     Raises:
         ValueError: there is no letter in the phrase, there are too many, or one is unknown.
@@ -89,6 +107,7 @@ def transformer_block_state(
     place = letters[:chosen].rfind(letters[chosen])
     return {
         "letters": letters,
+        "reader": reader,
         "weights": layer_weights(reader, ids),
         "chances": chances,
         "place": None if place < 0 else place,
@@ -100,7 +119,7 @@ def transformer_block_panels(
 ) -> list[Panel]:
     """Return where each layer looks, and what may come next."""
     state = transformer_block_state(settings, kind)
-    letters, chosen, place = state["letters"], settings["letter"], state["place"]
+    letters, chosen = state["letters"], settings["letter"]
     labels, future = [label for label, _ in _letters(settings)], causal_mask(len(letters))
     names = ["the layer"] if len(state["weights"]) == 1 else ["first layer", "second layer"]
     chances, best = state["chances"][chosen].topk(LIKELIEST)
@@ -111,6 +130,8 @@ def transformer_block_panels(
             weights[chosen, : chosen + 1],
             decimals=2,
             beside=i > 0,
+            side="k",
+            pick={"k": "key", "layer": i},
         )
         for i, (name, weights) in enumerate(zip(names, state["weights"], strict=True))
     ]
@@ -122,10 +143,11 @@ def transformer_block_panels(
             list(letters),
             hidden=future,
             picked=chosen,
-            picked_column=place + 1 if place is not None and name != "first layer" else None,
+            picked_column=_column(settings, state, i),
             decimals=2,
+            pick={"q": "letter", "k": "key", "layer": i},
         )
-        for name, weights in zip(names, state["weights"], strict=True)
+        for i, (name, weights) in enumerate(zip(names, state["weights"], strict=True))
     ]
     return [
         Note(_note(state, chosen, ALPHABET[best[0]], chances[0].item())),
@@ -138,7 +160,31 @@ def transformer_block_panels(
             beside=True,
         ),
         *matrices,
+        *_path(settings, state, labels),
     ]
+
+
+def _column(settings: Settings, state: dict[str, Any], layer: int) -> int | None:
+    """Return the key to be marked: that was clicked, or what came after the same letter before."""
+    if settings.get("layer") is not None:
+        return settings.get("key") if settings.get("layer") == layer else None
+    last = layer == len(state["weights"]) - 1
+    return state["place"] + 1 if last and state["place"] is not None else None
+
+
+def _path(settings: Settings, state: dict[str, Any], labels: list[str]) -> list[Panel]:
+    """Return the arithmetic of the weight that was clicked, if a reader's class computes it so."""
+    layer, row = settings.get("layer"), settings["letter"]
+    if layer is None:
+        return []
+    weights = state["weights"][layer]
+    column = int(weights[row].argmax()) if settings.get("key") is None else settings.get("key")
+    attention, future = state["reader"].layers[layer], causal_mask(len(labels))
+    x = layer_inputs(state["reader"], encode(state["letters"]))[layer]
+    projected = (linear(x) for linear in (attention.W_query, attention.W_key, attention.W_value))
+    path = NumberPath(labels, row, column, *projected, hidden=future)
+    right = abs(path.numbers["weight"] - float(weights[row, column])) < SAME
+    return [path] if right else [Note("This layer computes its weights in another way.")]
 
 
 def _note(state: dict[str, Any], chosen: int, likeliest: str, chance: float) -> str:

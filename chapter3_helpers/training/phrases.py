@@ -146,13 +146,11 @@ def continued(model: nn.Module, beginning: str, letters: int = 8) -> str:
 
 
 @torch.no_grad()
-def layer_weights(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
-    """Return the weights of every layer of a ``LetterReader`` for letters (T,), (layers, T, T)."""
+def layer_inputs(model: nn.Module, ids: torch.Tensor) -> list[torch.Tensor]:
+    """Return what goes into every layer of a ``LetterReader`` for letters (T,), (T, d) each."""
     kept = []
     hooks = [
-        layer.register_forward_pre_hook(
-            lambda layer, given: kept.append(layer.attention_weights(*given))
-        )
+        layer.register_forward_pre_hook(lambda layer, given: kept.append(given[0]))
         for layer in model.layers
     ]
     try:
@@ -160,4 +158,11 @@ def layer_weights(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
     finally:
         for hook in hooks:
             hook.remove()
-    return torch.stack(kept)
+    return kept
+
+
+@torch.no_grad()
+def layer_weights(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
+    """Return the weights of every layer of a ``LetterReader`` for letters (T,), (layers, T, T)."""
+    pairs = zip(model.layers, layer_inputs(model, ids), strict=True)
+    return torch.stack([layer.attention_weights(x) for layer, x in pairs])

@@ -10,6 +10,7 @@ from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Control,
     Pick,
+    Picked,
     Seed,
     Steps,
     Switch,
@@ -49,6 +50,7 @@ class PageExplorer:
 
     def __init__(self, page: Page, root: Locator, model: Explorer):
         self.page, self.root, self.model = page, root, model
+        self.picked: dict[str, Any] = {}  # what no control shows, as a test has clicked it
         self.timeout = 20.0  # seconds until what is not shown counts as wrong
         self._expected: dict[str, list[str]] = {}
 
@@ -57,10 +59,10 @@ class PageExplorer:
 
     def snapshot(self) -> tuple[dict[str, Any], list[str]]:
         """Read the value of every control, and what the explorer shows."""
-        names = [control.name for control in self.model.controls]
-        found, shown = self.root.evaluate(SNAPSHOT, names)
-        settings = {control.name: control.default for control in self.model.controls}
-        for control, parts in zip(self.model.controls, found, strict=True):
+        seen = [control for control in self.model.controls if not isinstance(control, Picked)]
+        found, shown = self.root.evaluate(SNAPSHOT, [control.name for control in seen])
+        settings = {control.name: control.default for control in self.model.controls} | self.picked
+        for control, parts in zip(seen, found, strict=True):
             settings[control.name] = _value(control, parts, settings)
         return settings, shown
 

@@ -7,6 +7,7 @@ They become real ipywidgets, which bring the keyboard and words for a screen rea
     Thumbnails("head", "head", 0, "Which head to read", options=range(4))  # see there
     Seed("seed", "seed", 123, "Another seed draws other weights")
     Switch("causal", "hide the future", True, "The causal mask", presented=False)
+    Picked("query", "query", None, "Whose weight was clicked", options=range(6))
 
 ``enabled`` takes a control away where it means nothing; ``presented=False`` takes it away from the
 back row's view as well, as a text and a seed are by default.
@@ -152,6 +153,19 @@ class Thumbnails(Buttons):
         box = widgets.Box([widgets.HTML(), widget], layout=widgets.Layout(width="100%"))
         box.add_class("c3-thumbnails")
         return box
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picked(Buttons):
+    """What a click on the picture picks, such as a query or a key; None until then.
+
+    There is nothing to be seen of it beside the picture. The same click once more takes it away.
+    """
+
+    enabled: Callable[[Settings], bool] = lambda settings: False
+
+    def build(self, settings: Settings) -> widgets.Widget:
+        return widgets.Dropdown(options=self.offered(settings), **self.words())
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from chapter3_helpers.diagrams.core.painting import short
-from chapter3_helpers.explorers.core.controls import Buttons, Settings, TextField
+from chapter3_helpers.explorers.core.controls import Buttons, Picked, Settings, TextField
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
 EXAMPLE_TEXT = " ".join(TOKENS)
@@ -79,6 +79,45 @@ def row_picker(default: int = 0, **words: Any) -> Buttons:
     """
     words = {"name": "row", "label": "asking", "tooltip": "Whose row of weights to read"} | words
     return Buttons(default=default, options=_token_options, **words)
+
+
+CELL = {"q": "query", "k": "key"}  # what a click on a weight picks
+
+
+def cell_picks(tokens: Callable[[Settings], Sequence[Any]]) -> tuple[Picked, Picked]:
+    """Return the query and the key of the weight whose arithmetic is shown: that was clicked.
+
+    Args:
+        tokens: settings -> the tokens, which may raise ``ValueError``.
+    """
+    query, key = (
+        Picked(
+            side,
+            side,
+            None,
+            f"The number of the {side} whose weight was clicked, if any",
+            options=lambda settings: [number - 1 for number in up_to(tokens)(settings)],
+        )
+        for side in CELL.values()
+    )
+    return query, key
+
+
+def picked_cell(settings: Settings, weights: Any, row: int | None = None) -> tuple[int, int] | None:
+    """Return the query and the key whose weight was clicked, None before that.
+
+    Where a key alone was clicked, it is that of ``row`` (default: the last query); where a query
+    alone, its largest weight is meant.
+
+    Args:
+        weights: array or tensor (queries, keys).
+    """
+    query, key = settings.get("query"), settings.get("key")
+    if query is None and key is None:
+        return None
+    if query is None:
+        query = len(weights) - 1 if row is None else row
+    return query, int(weights[query].argmax()) if key is None else key
 
 
 def swap_pickers() -> tuple[Buttons, Buttons]:

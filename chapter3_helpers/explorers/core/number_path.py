@@ -38,6 +38,8 @@ class NumberPath(Panel):
         scores: (T, T), where they are not the products of queries and keys.
         temperature: by what scores are divided, where that is not sqrt(D).
         bias: (T, T), what is added to the scores for the distance.
+        masked: (T, T), the scores after the mask, where it does not write -inf.
+        additive: (D,), the v of attention that adds: v . tanh(query + key) is the score.
         askers: the names of the queries.
     """
 
@@ -55,6 +57,8 @@ class NumberPath(Panel):
     scores: Any = None
     temperature: float | None = None
     bias: Any = None
+    masked: Any = None
+    additive: Any = None
     askers: Sequence[str] | None = None
     beside = True
 
@@ -70,26 +74,41 @@ class NumberPath(Panel):
         return query.astype(float), key.astype(float)
 
     @cached_property
+    def products(self) -> np.ndarray:
+        """The numbers (D,) whose sum is the score."""
+        query, key = self.vectors
+        if self.additive is not None:
+            return np.tanh(query + key) * to_array(self.additive)
+        return query * key
+
+    @cached_property
     def numbers(self) -> dict[str, Any]:
         """The result of every step: ``score``, ``scaled``, ``biased``, ``masked``, ``power``,
         ``weight``, ``dropped`` and ``part``; with ``weights`` and ``powers`` of the whole row."""
+        divisor = 1.0
         if self.vectors is None:
-            scores, divisor = to_array(self.scores)[self.row].astype(float), 1.0
+            scores = to_array(self.scores)[self.row].astype(float)
+        elif self.additive is not None:
+            scores = np.tanh(self.vectors[0] + to_array(self.keys)) @ to_array(self.additive)
         else:
-            query, _ = self.vectors
-            scores, divisor = to_array(self.keys).astype(float) @ query, math.sqrt(len(query))
-        divisor = self.temperature or (divisor if self.scaled else 1.0)
-        row = scores / divisor
+            scores = to_array(self.keys).astype(float) @ self.vectors[0]
+            divisor = math.sqrt(len(self.vectors[0])) if self.scaled else 1.0
+        row = scores / (self.temperature or divisor)
+        scaled = float(row[self.column])
         if self.bias is not None:
             row = row + to_array(self.bias)[self.row]
         biased = float(row[self.column])
-        if self.hidden is not None:
+        if self.masked is not None:
+            row = to_array(self.masked)[self.row].astype(float)
+        elif self.hidden is not None:
             row = np.where(to_array(self.hidden)[self.row], -np.inf, row)
-        most = row.max()
-        shift = float(most) if most > MOST_POWER else 0.0
-        powers = np.exp(row - shift)
+        most = float(row.max())
+        shift = most if abs(most) > MOST_POWER and math.isfinite(most) else 0.0
+        with np.errstate(all="ignore"):
+            powers = np.exp(row - shift)
+            weights = powers / powers.sum()
         score = float(scores[self.column])
-        weight = float(powers[self.column] / powers.sum())
+        weight = float(weights[self.column])
         dropped = weight
         if self.kept is not None:
             dropped = weight * bool(to_array(self.kept)[self.row, self.column]) / (1 - self.p)
@@ -98,10 +117,10 @@ class NumberPath(Panel):
             part = dropped * to_array(self.values)[self.column].astype(float)
         return {
             "score": score,
-            "scaled": score / divisor,
+            "scaled": scaled,
             "biased": biased,
             "masked": float(row[self.column]),
-            "weights": powers / powers.sum(),
+            "weights": weights,
             "shift": shift,
             "powers": powers,
             "power": float(powers[self.column]),
@@ -130,8 +149,10 @@ class NumberPath(Panel):
         rows = [
             (f"<tr data-q={self.row}>", '<b class="q">query</b>', query),
             (f"<tr data-k={self.column}>", '<b class="k">key</b>', key),
-            ("<tr>", "products", query * key),
         ]
+        if self.additive is not None:
+            rows.append(("<tr>", "tanh of their sum", np.tanh(query + key)))
+        rows.append(("<tr>", "times v" if len(rows) == 3 else "products", self.products))
         return (
             '<table class="c3p c3d">'
             + "".join(
@@ -150,16 +171,15 @@ class NumberPath(Panel):
         if self.vectors is None:
             steps = [("score", "", score)]
         else:
-            query, key = self.vectors
             products = [
                 say(product) if n == 0 else _signed(say(product))
-                for n, product in enumerate(query * key)
+                for n, product in enumerate(self.products)
             ]
             steps = [("their sum", " + ".join(_few(products)), score)]
         if self.temperature is not None:
             how = f"{score} / {self.temperature:g}"
             steps.append(("divided by the temperature", how, say(found["scaled"])))
-        elif self.vectors and self.scaled:
+        elif self.vectors and self.scaled and self.additive is None:
             how = f"{score} / √{len(self.vectors[0])}"
             steps.append(("divided by √D", how, say(found["scaled"])))
         if self.bias is not None:
@@ -167,10 +187,14 @@ class NumberPath(Panel):
             how = f"{say(found['scaled'])} + {_signed(added)}"
             steps.append(("plus the bias", how, say(found["biased"])))
         if self.hidden is not None:
-            seen = "hidden from this query" if math.isinf(found["masked"]) else "may be seen"
+            hides = to_array(self.hidden)[self.row, self.column]
+            seen = "hidden from this query" if hides else "may be seen"
             steps.append(("mask", f"“{escape(self.tokens[self.column])}”: {seen}", masked))
         if found["shift"]:
-            how, masked = f"{masked} − {say(found['shift'])}", say(found["masked"] - found["shift"])
+            how, masked = (
+                f"{masked} − {_signed(say(found['shift']))}",
+                say(found["masked"] - found["shift"]),
+            )
             steps.append(("minus the row’s largest", how, masked))
         steps.append(("e to the power", f"e<sup>{masked}</sup>", say(found["power"])))
         powers = [power for power in found["powers"] if power > 0]
@@ -194,7 +218,10 @@ class NumberPath(Panel):
 
     def _say(self, number: float) -> str:
         decimals = self.decimals or decimals_for(self.numbers["weights"])
-        return f"{float(number):z.{decimals}f}".replace("-inf", "−∞").replace("-", "−")
+        said = f"{float(number):z.{decimals}f}"
+        if 1e6 <= abs(number) < math.inf:  # a mask of -1e10, say
+            said = f"{number:.2g}".replace("e+", "e")
+        return said.replace("inf", "∞").replace("-", "−")
 
 
 def _signed(number: str) -> str:

@@ -87,7 +87,7 @@ class Matrix(Panel):
         decimals = self.decimals or decimals_for(values[classes != "h"])
         dropped = None if self.dropped is None else to_array(self.dropped)
         across = some_of(len(columns), self.picked_column)
-        asking = self.corner[0] in (QUERY_LABEL, "token")
+        asking = self.corner[0] in (QUERY_LABEL, "token", "head")
         asked = self.corner[1] == KEY_LABEL
         wide = max((len(columns[j]) for j in across if j is not None), default=0)
         turned = " c3t" if len(across) > 10 and wide > 4 else ""
@@ -192,6 +192,8 @@ class Bars(Panel):
         largest: the number of the longest bar, where none is larger.
         decimals: how many to write (default: two, or four where two would hide the differences).
         beside: as for ``Matrix``.
+        side: ``"q"`` or ``"k"``, if the numbers are those of queries or of keys.
+        pick: the settings that a click on a bar changes, as in ``hands.js``.
     """
 
     title: str
@@ -200,6 +202,8 @@ class Bars(Panel):
     largest: float = 1.0
     decimals: int | None = None
     beside: bool = False
+    side: str = ""
+    pick: Mapping[str, Any] | None = None
 
     def presented(self) -> "Bars":
         return replace(self, decimals=2 if self.decimals is None else min(2, self.decimals))
@@ -213,16 +217,23 @@ class Bars(Panel):
         cell, scale = '<td class="b">', 100 / (high - low)
         if low < 0:
             cell = f'<td class="b z" style="--zero:{-low * scale:.1f}%">'
-        for label, value in zip(self.labels, values, strict=True):
+        for n, (label, value) in enumerate(zip(self.labels, values, strict=True)):
+            which, reach = (
+                (f" data-{self.side}={n}", stop("bar", n == 0)) if self.side else ("", "")
+            )
             known = value > -math.inf  # NaN is not
             end = min(value, high) if known else 0.0
             left = f"margin-left:{(min(end, 0.0) - low) * scale:.1f}%;" if low < 0 else ""
             rows.append(
-                f'<tr><th scope="row">{escape(label)}</th><td class="n">'
+                f'<tr{which}><th scope="row"{reach}>{escape(label)}</th><td class="n">'
                 f"{f'{value:z.{decimals}f}' if known else 'hidden'}</td>"
                 f'{cell}<div style="{left}width:{abs(end) * scale:.1f}%"></div></td></tr>'
             )
-        return f'<table class="c3b"><caption>{escape(self.title)}</caption>{"".join(rows)}</table>'
+        grid = " role=grid" if self.side else ""
+        return (
+            f'<table class="c3b"{grid}{picks(self.pick)}><caption>{escape(self.title)}</caption>'
+            f"{''.join(rows)}</table>"
+        )
 
 
 @dataclass(frozen=True)

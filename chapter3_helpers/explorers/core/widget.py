@@ -17,7 +17,14 @@ from typing import Any, TypeVar
 import ipywidgets as widgets
 from traitlets import TraitError
 
-from chapter3_helpers.explorers.core.controls import Control, Settings, Slider, Steps, Thumbnails
+from chapter3_helpers.explorers.core.controls import (
+    Control,
+    Picked,
+    Settings,
+    Slider,
+    Steps,
+    Thumbnails,
+)
 from chapter3_helpers.explorers.core.hands import Hands
 from chapter3_helpers.explorers.core.panels import (
     Heads,
@@ -87,7 +94,9 @@ class Explorer(widgets.VBox):
             button.observe(self._changed, names="value")
         self.places = {c.name: c.place(self.widgets[c.name]) for c in self.controls}
         below = [self.places[c.name] for c in self.controls if isinstance(c, Thumbnails)]
-        above = [place for place in self.places.values() if place not in below]
+        above = [
+            self.places[c.name] for c in self.controls if not isinstance(c, Thumbnails | Picked)
+        ]
         tools = widgets.HBox([self.reset_button, self.code_button, self.present_button])
         bar = widgets.Box([*above, tools])
         hidden = widgets.Layout(display="none")
@@ -155,8 +164,12 @@ class Explorer(widgets.VBox):
         """Do what a click on the picture asks for.
 
         The picture that was clicked may be an older one: what it offers and the controls do not,
-        such as a token of a longer sentence, is passed over.
+        such as a token of a longer sentence, is passed over. What nothing but a click can pick, the
+        same click once more takes away.
         """
+        picked = {c.name for c in self.controls if isinstance(c, Picked)}
+        if values.keys() <= picked and values.items() <= self.settings.items():
+            values = dict.fromkeys(values)
         with contextlib.suppress(ValueError):
             self.set(**values)
 
@@ -192,7 +205,10 @@ class Explorer(widgets.VBox):
             return
         values = [option[1] if isinstance(option, tuple) else option for option in options]
         old = widget.value
-        new = old if old in values else max((v for v in values if v < old), default=values[0])
+        if isinstance(control, Picked):
+            new = old if old in values else None
+        else:
+            new = old if old in values else max((v for v in values if v < old), default=values[0])
         if control.play and widget.index == len(widget.options) - 1:
             new = values[-1]
         widget.index = 0

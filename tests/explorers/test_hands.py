@@ -1,0 +1,67 @@
+"""What a click on a picture picks, and the arithmetic that it shows."""
+
+import re
+
+import numpy as np
+import pytest
+
+from chapter3_helpers import explorers
+from chapter3_helpers.explorers.core.number_path import NumberPath
+from tests.explorers import find
+
+WITHOUT_WEIGHTS = {"dot_products", "performance", "tensor_parallel"}
+TOPICS = [name.removesuffix("_explorer") for name in explorers.__all__]
+
+
+def clickable(subject) -> list:
+    return [p for p in subject.panels(subject.settings) if getattr(p, "pick", None)]
+
+
+def click(subject, panel, query: int, key: int) -> None:
+    """Do what the script does: the panel says which settings a query and a key are."""
+    picked = dict(panel.pick)
+    for side, number in (("q", query), ("k", key)):
+        if side in picked:
+            picked[picked.pop(side)] = number
+    subject.pick(picked)
+    assert picked.items() <= subject.settings.items()
+
+
+@pytest.mark.parametrize("topic", sorted({*TOPICS} - WITHOUT_WEIGHTS))
+def test_a_click_shows_the_arithmetic_of_the_number_that_was_clicked(topic):
+    subject = getattr(explorers, f"{topic}_explorer")()
+    assert clickable(subject)
+    for n, panel in enumerate(clickable(subject)):
+        rows = len(np.atleast_2d(panel.values))
+        for query, key in ((rows - 1, 1), (rows // 2, 0), (rows // 2, 2)):
+            subject.reset()
+            click(subject, panel, query, key)
+            path = find(NumberPath, subject.panels(subject.settings))
+            row = np.atleast_2d(clickable(subject)[n].values)[query if rows > 1 else 0]
+            known = [path.numbers[name] for name in ("weight", "dropped", "masked")]
+            assert any(number == pytest.approx(float(row[key]), abs=2e-4) for number in known)
+            assert not re.search(r"[-−]0\.0+(?!\d)", subject.view.value)
+
+
+def test_what_nothing_else_can_pick_the_same_click_takes_away():
+    subject = explorers.positions_explorer()
+    before = subject.view.value
+    for shown in (True, False, True):
+        subject.pick({"query": 3, "key": 1})
+        assert ("takes from" in subject.view.value) == shown
+    subject.pick({"query": 4})
+    assert subject.settings["key"] == 1
+    subject.reset()
+    assert subject.view.value == before
+
+
+@pytest.mark.parametrize("stale", [{"query": 9, "key": 0}, {"query": 0, "key": 3}, {"gone": 1}])
+def test_a_click_on_a_picture_of_an_earlier_sentence_is_passed_over(stale):
+    subject = explorers.positions_explorer(text="one two three", first=0, second=0)
+    subject.pick({"query": 2, "key": 2})
+    before, shown = subject.settings, subject.view.value
+    subject.pick(stale)
+    assert subject.settings == before
+    assert subject.view.value == shown
+    subject.widgets["text"].value = "one two"  # the third token is no more
+    assert (subject.settings["query"], subject.settings["key"]) == (None, None)
