@@ -23,6 +23,16 @@ KINDS = {
     "weights": "weights",
     "dropped": "weights",
 }
+SIDES = {  # what rows and columns are
+    "x": ("q", ""),
+    "queries": ("q", ""),
+    "keys": ("k", ""),
+    "keys.T": ("", "k"),
+    "values": ("k", ""),
+    "context": ("q", ""),
+    "concat": ("q", ""),
+    "output": ("q", ""),
+}
 WORDS = {  # what makes a step out of the one before
     "scaled": "/ sqrt(D)",
     "masked": "mask",
@@ -124,6 +134,7 @@ def _one_head(arrays, hidden, tokens, query, title) -> Diagram:
             rows=tokens if name == "x" else None,
             picked=query if tall and name not in ("keys", "values") else None,
             hidden=hidden if name in ("masked", "weights", "dropped") else None,
+            sides=SIDES.get(name, ("q", "k")) if tall else ("", ""),
             limit=limit if name in ("scores", "scaled", "masked") else None,
         )
 
@@ -149,7 +160,8 @@ def _heads(arrays, hidden, query, head, title) -> Diagram:
     arrays["keys.T"] = arrays["keys"].swapaxes(-1, -2)
     mixer = "dropped" if "dropped" in arrays else "weights"
     parts = ("queries", "keys.T", mixer, "values", "context")
-    blocks = [Block(name="x", at=(0, 0), values=arrays["x"], picked=query)]
+    sides = SIDES["x"]  # of all that has a row for each token
+    blocks = [Block(name="x", at=(0, 0), values=arrays["x"], picked=query, sides=sides)]
     arrows, brackets = [], []
     for lane, number in enumerate(shown):
         names = [f"{name} {number}" for name in parts]
@@ -162,6 +174,7 @@ def _heads(arrays, hidden, query, head, title) -> Diagram:
                 caption="" if lane else part,
                 picked=None if part in ("keys.T", "values") else query,
                 hidden=hidden if part == mixer else None,
+                sides=SIDES.get(part, ("q", "k")),
             )
             for column, (part, name) in enumerate(zip(parts, names, strict=True), start=1)
         ]
@@ -176,11 +189,14 @@ def _heads(arrays, hidden, query, head, title) -> Diagram:
             Bracket(f"head {number}", tuple(names), "lit" if number == head else "known")
         )
     joined = np.concatenate(list(arrays["context"]), axis=-1)  # (T, H * D)
-    blocks.append(Block(name="concat", at=(5, len(shown)), values=joined, picked=query))
+    at = (5, len(shown))
+    blocks.append(Block(name="concat", at=at, values=joined, picked=query, sides=sides))
     arrows.append(Arrow(tuple(f"context {number}" for number in shown), "concat", via="right"))
     if "output" in arrays:
-        output = Block(name="output", at=(2, len(shown)), values=arrays["output"], picked=query)
-        blocks.append(output)
+        at = (2, len(shown))
+        blocks.append(
+            Block(name="output", at=at, values=arrays["output"], picked=query, sides=sides)
+        )
         arrows.append(Arrow("concat", "output", "out_proj"))
     if title is None:
         title = f"{heads} heads side by side, joined"

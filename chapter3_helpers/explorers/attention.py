@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.explorers.core.attention_state import (
     State,
     attention_flow,
@@ -20,6 +21,7 @@ from chapter3_helpers.explorers.core.attention_state import (
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Pick,
+    Picked,
     Seed,
     Settings,
     Slider,
@@ -47,6 +49,7 @@ from chapter3_helpers.explorers.core.mechanisms import (
     module_arguments,
 )
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.strips import STRIPS, Strip, code_of
 from chapter3_helpers.explorers.core.widget import Explorer, described
 from chapter3_helpers.fused_multihead import count_parameters
 
@@ -54,6 +57,7 @@ TEXT = "Ann saw cats and Bob saw dogs"
 WEIGHTS, COMPUTATION, NUMBER = "weights", "how they come about", "one number"
 MOST_HEADS = 24
 PICK = {"q": "row", "k": "column", "show": NUMBER}
+STRIP = {"q": "row", "k": "column", "strip": "strip"}
 
 
 def has_heads(settings: Settings) -> bool:
@@ -156,6 +160,7 @@ CONTROLS = (
         tooltip="Whose key it meets",
         presented=False,
     ),
+    Picked("strip", "strip", None, "The strip of the diagram that was clicked", options=STRIPS),
 )
 
 
@@ -185,7 +190,14 @@ def attention_panels(settings: Settings, classes: Classes = CLASSES) -> list[Pan
         return [*panels, matrix]
     if settings["show"] == COMPUTATION:
         flow = attention_flow(state, head, row)
-        return [*panels, Flow(flow, large=lambda: attention_flow(state, head, row, alone=True))]
+        large = partial(attention_flow, state, head, row, alone=True)
+        panels.append(Flow(flow, large, pick=STRIP))
+        strip = settings.get("strip")
+        if strip in {block.name for block in flow.blocks}:
+            panels.append(
+                Strip(strip, flow[strip].shape, strip_code(settings, state, strip, classes))
+            )
+        return panels
     lines = Lines(
         "the same, as lines", state.weights[head], tokens, None, state.hidden, row, pick=PICK
     )
@@ -274,6 +286,17 @@ def attention_code(settings: Settings, classes: Classes = CLASSES) -> list[str]:
             f"weights = weights * kept / (1 - {p:g})",
         ]
     return ["import torch", *sorted(imports), "", *lines]
+
+
+def strip_code(settings: Settings, state: State, strip: str, classes: Classes = CLASSES) -> str:
+    """Return the line of Python that makes a strip of the diagram."""
+    around = attention_code(settings, classes)
+    around = [line for line in around if not line.startswith(("from", "import"))]
+    source: Any = simple_self_attention
+    if state.module is not None:
+        one_head = hasattr(state.module, "heads") and strip not in ("concat", "output")
+        source = type(state.module.heads[0] if one_head else state.module)
+    return code_of(strip, source, around)
 
 
 @described(CONTROLS)

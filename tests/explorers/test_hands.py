@@ -1,12 +1,19 @@
 """What a click on a picture picks, and the arithmetic that it shows."""
 
+import inspect
 import re
 
 import numpy as np
 import pytest
 
 from chapter3_helpers import explorers
+from chapter3_helpers.causal_attention import CausalAttention
+from chapter3_helpers.dot_products import simple_self_attention
+from chapter3_helpers.explorers.attention import COMPUTATION
+from chapter3_helpers.explorers.core.drawings import Flow
+from chapter3_helpers.explorers.core.mechanisms import CLASSES, SIMPLE, UNMASKED
 from chapter3_helpers.explorers.core.number_path import NumberPath
+from chapter3_helpers.explorers.core.strips import Strip, code_of
 from tests.explorers import find
 
 WITHOUT_WEIGHTS = {"dot_products", "performance", "tensor_parallel"}
@@ -65,3 +72,21 @@ def test_a_click_on_a_picture_of_an_earlier_sentence_is_passed_over(stale):
     assert subject.view.value == shown
     subject.widgets["text"].value = "one two"  # the third token is no more
     assert (subject.settings["query"], subject.settings["key"]) == (None, None)
+
+
+@pytest.mark.parametrize("mechanism", [SIMPLE, *CLASSES])
+def test_a_click_on_a_strip_says_its_shape_and_the_line_that_made_it(mechanism):
+    dropout = {} if mechanism in UNMASKED else {"dropout": 0.5}
+    subject = explorers.attention_explorer(mechanism=mechanism, show=COMPUTATION, **dropout)
+    diagram = find(Flow, subject.panels(subject.settings)).diagram
+    kind = CLASSES.get(mechanism)
+    sources = [inspect.getsource(k) for k in (kind, CausalAttention, simple_self_attention) if k]
+    known = re.sub(r"\s", "", "".join([*sources, *subject.lines(subject.settings)]))
+    for block in diagram.blocks:
+        subject.pick({"strip": block.name, "row": 3})
+        strip = find(Strip, subject.panels(subject.settings))
+        assert strip.shape == str(block.values.shape)
+        assert re.sub(r"\s", "", strip.code) in known
+        assert strip.code, block.name
+    assert "W_query" in code_of("queries", CausalAttention)
+    assert code_of("masked", CausalAttention) == "scores = mask_scores(scores)"

@@ -78,6 +78,8 @@ class Block(Thing):
         numbers: whether the numbers stand in the cells.
         limit: the size that has the darkest colour (default: the largest one in the block).
         zoom: how many times larger than others its cells are.
+        sides: ``"q"`` where its rows, its columns are queries, ``"k"`` where they are keys; a live
+            diagram marks those that are pointed at elsewhere.
 
     Raises:
         TypeError, ValueError: it has neither values nor a shape, or something does not fit them.
@@ -96,6 +98,7 @@ class Block(Thing):
     numbers: bool = False
     limit: float | None = None
     zoom: int = 1
+    sides: tuple[str, str] = ("", "")
     lettered: bool = field(init=False, default=False)  # its shape was given, in letters
 
     def __post_init__(self):

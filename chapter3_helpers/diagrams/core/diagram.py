@@ -38,9 +38,13 @@ class Diagram(Graph):
 
         return png.draw(self, self.description)
 
-    def svg(self) -> str:
-        """Return the drawing as SVG, for an explorer; it follows the theme of JupyterLab."""
-        return svg.draw(self)
+    def svg(self, strips: bool = False) -> str:
+        """Return the drawing as SVG, for an explorer; it follows the theme of JupyterLab.
+
+        Args:
+            strips: whether each block is a button, as ``hands.js`` knows them.
+        """
+        return svg.draw(self, strips)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         return self.figure()._repr_mimebundle_(include, exclude)

@@ -9,9 +9,9 @@ from dataclasses import fields
 
 from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers.diagrams.core import drawing
-from chapter3_helpers.diagrams.core.blocks import Plane
+from chapter3_helpers.diagrams.core.blocks import Block, Plane
 from chapter3_helpers.diagrams.core.graph import Graph
-from chapter3_helpers.diagrams.core.painting import paint_numbers
+from chapter3_helpers.diagrams.core.painting import drawn, paint_numbers
 from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text, colour_of
 from chapter3_helpers.diagrams.core.shades import EMPTY
 from chapter3_helpers.diagrams.core.words import describe
@@ -23,10 +23,14 @@ NUMBERS = ("values", "hidden", "limit")  # of a block: a template has places for
 _templates: dict[tuple, tuple] = {}
 
 
-def draw(graph: Graph) -> str:
-    """Return a diagram as an ``svg`` element; its description says every arrow."""
-    key = _structure(graph)
-    template = _templates.pop(key, None) or _template(graph)
+def draw(graph: Graph, strips: bool = False) -> str:
+    """Return a diagram as an ``svg`` element; its description says every arrow.
+
+    Args:
+        strips: whether each block is a button.
+    """
+    key = _structure(graph, strips)
+    template = _templates.pop(key, None) or _template(graph, strips)
     if key is not None:
         _templates[key] = template  # as the newest
         if len(_templates) > MOST_KEPT:
@@ -34,17 +38,29 @@ def draw(graph: Graph) -> str:
     texts, places = template
     parts = [texts[0]]
     for (number, *place), text in zip(places, texts[1:], strict=True):
-        parts += [_cells(paint_numbers(graph.blocks[number], *place)), text]
+        block = graph.blocks[number]
+        parts += [_cells(paint_numbers(block, *place), _sides(block)), text]
     return "".join(parts)
 
 
-def _structure(graph: Graph) -> tuple | None:
+def _sides(block: Block) -> tuple[list[str], list[str]] | None:
+    """Return the attributes that say which query or key a row and a column are."""
+    if not any(block.sides):
+        return None
+    rows, columns = (
+        [f" data-{side}={n}" if side else "" for n in drawn(count)]
+        for side, count in zip(block.sides, block.values.shape, strict=True)
+    )
+    return rows, columns
+
+
+def _structure(graph: Graph, strips: bool) -> tuple | None:
     """Return everything that shapes a drawing, except the numbers that colour its cells.
 
     Numbers that are written out or drawn as arrows shape it, too: then None. The key holds texts
     and sizes alone, so the arrays of an earlier diagram are not kept in memory.
     """
-    parts: list = [graph.title, graph.note, graph.cell]
+    parts: list = [graph.title, graph.note, graph.cell, strips]
     for thing in graph.blocks:
         if isinstance(thing, Plane) or thing.numbers:
             return None
@@ -57,7 +73,7 @@ def _structure(graph: Graph) -> tuple | None:
     return tuple(parts)
 
 
-def _template(graph: Graph) -> tuple[tuple[str, ...], tuple]:
+def _template(graph: Graph, strips: bool) -> tuple[tuple[str, ...], tuple]:
     """Return the texts between the cells of the blocks, and where these stand: (which block,
     size of a cell, left, top)."""
     scene = drawing.draw(graph)
@@ -75,7 +91,12 @@ def _template(graph: Graph) -> tuple[tuple[str, ...], tuple]:
             continue
         block += 1  # blocks stand in their order
         label = html.escape(item.label)
-        pieces.append(f'<g role="img" aria-label="{label}"><title>{label}</title>')
+        button = ""
+        if strips:
+            name = html.escape(graph.blocks[block].name)
+            button = f' data-strip="{name}" data-stop=strip tabindex={-1 if block else 0}'
+        role = "button" if strips else "img"
+        pieces.append(f'<g role="{role}" aria-label="{label}"{button}><title>{label}</title>')
         for part in item.items:
             if isinstance(part, Cells):
                 texts.append("".join(pieces))
@@ -114,7 +135,7 @@ def _tone(tone: str) -> str:
     return colour_of(tone, live=True)
 
 
-def _cells(item: Cells) -> str:
+def _cells(item: Cells, sides: tuple[list[str], list[str]] | None) -> str:
     """Draw one rectangle for each cell; a row shows its numbers while the mouse is over it.
 
     Hidden cells have no rectangle of their own: they are crosses on one common ground.
@@ -131,14 +152,15 @@ def _cells(item: Cells) -> str:
             f'fill="{EMPTY}"/>'
         )
     parts.append(f'<g class="c3cells" style="--w:{wide:.5g}px;--h:{high:.5g}px"{border}>')
+    of_rows, of_columns = sides or ([""] * len(item.colours), [""] * len(columns))
     for i, row in enumerate(zip(item.colours, item.notes, item.crossed, strict=True)):
         parts.append(
-            f'<g transform="translate({item.x:.5g} {item.y + i * high:.5g})">'
+            f'<g transform="translate({item.x:.5g} {item.y + i * high:.5g})"{of_rows[i]}>'
             f"<title>{_safe(' '.join(row[1]))}</title>"
         )
         parts += [
-            f"<rect x={x} fill={colour} />"
-            for x, colour, crossed in zip(columns, row[0], row[2], strict=True)
+            f"<rect x={x} fill={colour}{column} />"
+            for x, colour, crossed, column in zip(columns, row[0], row[2], of_columns, strict=True)
             if not crossed
         ]
         parts.append("</g>")

@@ -10,21 +10,29 @@ import numpy as np
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import LINE_COLOURS
 from chapter3_helpers.diagrams import Diagram
-from chapter3_helpers.explorers.core.panels import Panel, escape
+from chapter3_helpers.explorers.core.panels import Panel
+from chapter3_helpers.explorers.core.writing import escape, picks
 
 
 @dataclass(frozen=True)
 class Flow(Panel):
-    """A diagram: blocks, the arrows between them, and a number under the mouse in every cell."""
+    """A diagram: blocks, the arrows between them, and a number under the mouse in every cell.
+
+    Args:
+        diagram: what is drawn.
+        large: what stands for it in the back row's view.
+        pick: the settings that a click on a block or a row changes, as in ``hands.js``.
+    """
 
     diagram: Diagram
-    large: Callable[[], Diagram] | None = None  # what stands for it in the back row's view
+    large: Callable[[], Diagram] | None = None
+    pick: Mapping[str, Any] | None = None
 
     def presented(self) -> "Flow":
-        return Flow(self.large()) if self.large else self
+        return Flow(self.large(), pick=self.pick) if self.large else self
 
     def html(self) -> str:
-        return f'<div class="c3w">{self.diagram.svg()}</div>'
+        return f'<div class="c3w"{picks(self.pick)}>{self.diagram.svg(bool(self.pick))}</div>'
 
 
 @dataclass(frozen=True)

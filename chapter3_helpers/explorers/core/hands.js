@@ -1,19 +1,20 @@
 // What the picture of an explorer answers to pointing, clicks and keys.
 //
 // The picture says itself what it is made of. data-q and data-k are the numbers of a query and of a
-// key; a cell has those of the row and the column that it stands in. data-pick, around it, names
-// the settings that a click changes: {"q": "row", "k": "column", "show": "one number"} sets row and
-// column to the numbers that were clicked, and show to what stands there. data-stop is what the
+// key; a cell has those of the row and the column that it stands in. data-strip is the name of a
+// part of a diagram. data-pick, around them, names the settings that a click changes:
+// {"q": "row", "k": "column", "show": "one number"} sets row and column to the numbers that were
+// clicked, and show to what stands there. data-stop is what the
 // keyboard reaches: the Tab key stops once at all that have the same one, the arrows walk on.
 
-const SIDES = ["q", "k"];
+const SIDES = ["q", "k", "strip"];
 
 // Listen to one explorer; pick(settings) is called with what a click changes.
 function hands(root, pick) {
   let hovered = null; // what the mouse is over
   let focused = null; // where the keyboard is: which drawing, which stop in it, which of its labels
 
-  // The numbers of the query and the key that an element stands for, if any.
+  // The query, the key and the strip that an element stands for, if any.
   function meant(element) {
     const found = {};
     for (const side of SIDES) {
@@ -23,7 +24,7 @@ function hands(root, pick) {
     return found;
   }
 
-  // Mark the query and the key that are pointed at, wherever they stand.
+  // Mark what is pointed at, wherever it stands.
   function mark() {
     const held = root.contains(document.activeElement) ? document.activeElement : null;
     const at = hovered ? meant(hovered) : meant(held);
@@ -38,12 +39,16 @@ function hands(root, pick) {
   function click(element) {
     const place = element.closest("[data-pick]");
     if (!place || element.closest(".c3-stale")) return;
-    const { q, k, ...settings } = JSON.parse(place.dataset.pick);
-    const at = meant(element);
-    if (q && at.q) settings[q] = Number(at.q);
-    if (k && at.k) settings[k] = Number(at.k);
-    const missed = (q || k) && !(q && at.q) && !(k && at.k); // a title, say
-    if (!missed) pick(settings);
+    const settings = JSON.parse(place.dataset.pick), at = meant(element);
+    let hit = false; // or it was a title, say
+    for (const side of SIDES) {
+      const name = settings[side];
+      delete settings[side];
+      if (!name || !(side in at)) continue;
+      settings[name] = side === "strip" ? at.strip : Number(at[side]);
+      hit = true;
+    }
+    if (hit) pick(settings);
   }
 
   // All labels that share a stop of the Tab key.
@@ -85,7 +90,7 @@ function hands(root, pick) {
     mark();
   }
 
-  const point = (element) => { hovered = element?.closest("[data-q], [data-k]") ?? null; mark(); };
+  const point = (element) => { hovered = element?.closest(SIDES.map((side) => `[data-${side}]`).join()) ?? null; mark(); };
   const listeners = {
     mouseover: (event) => point(event.target),
     mouseleave: () => point(null),

@@ -96,7 +96,7 @@ def cell_picks(tokens: Callable[[Settings], Sequence[Any]]) -> tuple[Picked, Pic
             side,
             None,
             f"The number of the {side} whose weight was clicked, if any",
-            options=lambda settings: [number - 1 for number in up_to(tokens)(settings)],
+            options=lambda settings: [number - 1 for number in up_to(tokens)(settings)] or [0],
         )
         for side in CELL.values()
     )
