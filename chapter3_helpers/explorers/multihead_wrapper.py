@@ -168,7 +168,7 @@ def _learned_panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
     sentence = " ".join(tokens[:-1])
     title = "where the full stop looks"
     cell = picked_cell(settings, rows)
-    head, column = (min(cell[0], len(rows) - 1), cell[1]) if cell else (None, None)
+    head, column = cell or (None, None)
     at = {"picked": head, "picked_column": column}
     return [
         Note(

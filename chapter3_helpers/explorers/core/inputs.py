@@ -117,7 +117,8 @@ def picked_cell(settings: Settings, weights: Any, row: int | None = None) -> tup
         return None
     if query is None:
         query = len(weights) - 1 if row is None else row
-    return query, int(weights[query].argmax()) if key is None else key
+    query = min(query, len(weights) - 1)
+    return query, int(weights[query].argmax()) if key is None else min(key, len(weights[query]) - 1)
 
 
 def swap_pickers() -> tuple[Buttons, Buttons]:

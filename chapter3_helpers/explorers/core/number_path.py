@@ -103,8 +103,8 @@ class NumberPath(Panel):
         elif self.hidden is not None:
             row = np.where(to_array(self.hidden)[self.row], -np.inf, row)
         most = float(row.max())
-        shift = most if abs(most) > MOST_POWER and math.isfinite(most) else 0.0
-        with np.errstate(all="ignore"):
+        shift = most if abs(most) > MOST_POWER else 0.0
+        with np.errstate(invalid="ignore", over="ignore"):
             powers = np.exp(row - shift)
             weights = powers / powers.sum()
         score = float(scores[self.column])
@@ -198,7 +198,7 @@ class NumberPath(Panel):
             steps.append(("minus the row’s largest", how, masked))
         steps.append(("e to the power", f"e<sup>{masked}</sup>", say(found["power"])))
         powers = [power for power in found["powers"] if power > 0]
-        row = " + ".join(say(power) for power in powers)
+        row = " + ".join(say(power) for power in powers) or "nan"  # inf - inf
         if len(powers) > MOST_TERMS:
             others = sum(powers) - found["power"]
             row = f"{say(found['power'])} + {say(others)} of the others"
