@@ -16,6 +16,7 @@ extensions = [
     "folds",
     "formulas",
     "questions",
+    "glossary",
 ]
 exclude_patterns = ["_build", "extensions"]
 html_theme = "sphinx_book_theme"
@@ -23,7 +24,7 @@ html_title = project
 RECORDINGS = DOCS / "_build" / "recordings"  # pages writes them, once Sphinx has looked for it
 RECORDINGS.mkdir(parents=True, exist_ok=True)
 html_static_path = ["_static", "_build/recordings"]
-html_css_files = ["explorers.css", "book.css"]
+html_css_files = ["explorers.css", "book.css", "one_page.css"]
 html_js_files = ["book.js"]
 html_math_renderer = "local_mathml"
 html_copy_source = False
