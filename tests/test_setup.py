@@ -116,8 +116,10 @@ def test_every_notebook_has_a_module_tests_and_exercises_of_its_name():
         assert (ROOT / "chapter3_helpers" / "exercises" / f"{topics[0]}.py").exists()
 
 
-def test_readme_and_notebooks_link_to_files_that_exist():
-    texts = {ROOT / "README.md": (ROOT / "README.md").read_text("utf-8")}
+def test_readme_pages_and_notebooks_link_to_files_that_exist():
+    texts = {
+        path: path.read_text("utf-8") for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"))
+    }
     for path in notebook_paths():
         texts[path] = "\n".join(c.source for c in read(path).cells if c.cell_type == "markdown")
     for path, text in texts.items():
@@ -138,3 +140,55 @@ def test_nothing_is_fetched_from_elsewhere():
     )
     for path in [*notebook_paths(), *(ROOT / "chapter3_helpers").rglob("*.py")]:
         assert not fetch.search(path.read_text("utf-8")), path.name
+
+
+def test_the_readme_is_a_screen_and_a_half_and_begins_with_the_one_page():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert len(readme.split()) <= 900
+    ways = readme[readme.index("## How to read it") :]
+    assert ways.index("(notebooks/one_page.ipynb)") < ways.index("00_why_attention")
+    for wanted in (
+        "make lab ",
+        "make test ",
+        "(docs/heads.png)",
+        "Sebastian Raschka",
+        "Theia Vogel",
+    ):
+        assert wanted in readme
+    for path in numbered_paths():
+        assert f"[{path.stem}](notebooks/{path.name})" in readme
+
+
+def test_what_contributing_names_is_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    for name in re.findall(r"`([\w./]+/[\w./]*)`", text):
+        if "topic" not in name and not name.startswith("extensions/"):
+            assert any((ROOT / folder / name).exists() for folder in ("", "docs")), name
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for target in re.findall(r"`make ([\w-]+)", text):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_workflow_runs_ci_and_publishes_the_book():
+    (path,) = (ROOT / ".github" / "workflows").glob("*.yml")
+    jobs = yaml.safe_load(path.read_text("utf-8"))["jobs"]
+    steps = jobs["test"]["steps"]
+    assert any(step.get("run") == ".ci/run" for step in steps)
+    (published,) = (step["with"]["path"] for step in steps if "pages" in step.get("uses", ""))
+    assert f"docs {published}" in (ROOT / "Makefile").read_text("utf-8")
+    assert jobs["publish"]["needs"] == "test"
+
+
+def test_the_citation_names_the_authors_and_no_address():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert citation["authors"] == [{"name": "the authors of chapter3_helpers"}]
+    assert {"cff-version", "message", "title"} <= set(citation)
+    assert citation["license"] == PROJECT["license"]
+    assert "@" not in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+def test_binder_installs_the_package_beside_the_environment_file():
+    script = ROOT / "postBuild"
+    assert script.stat().st_mode & 0o100, "Binder runs it"
+    assert "pip install --no-deps --editable ." in script.read_text("utf-8")
+    assert (ROOT / "environment.yml").exists()

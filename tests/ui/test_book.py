@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from docs.questions import rows
+from tests.glossary import TERMS
 from tests.notebook_files import NOTEBOOKS, closed_cells, notebook_paths, read
 
 BOOK = NOTEBOOKS.parent / "docs" / "_build" / "html"
@@ -127,3 +128,46 @@ def test_printing_opens_what_is_folded(page):
     assert closed.count() > 0
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert closed.count() == 0
+
+
+def test_a_term_leads_to_the_notebook_that_builds_it_in_chinese_too(page):
+    visit(page, "search", "?q=多头")
+    expect(page.locator("#search-results a[href*='06_multihead_wrapper']")).to_be_visible()
+    texts = [(name, row) for row in TERMS for name in (*row.names, *row.chinese)]
+    found = page.evaluate(SEARCH, [text for text, _ in texts])
+    missed = [
+        text
+        for (text, row), pages in zip(texts, found, strict=True)
+        if f"notebooks/{row.path.stem}" not in pages
+    ]
+    assert missed == []
+    visit(page, "notebooks/04_masking")
+    page.get_by_role("link", name="causal", exact=True).click()
+    expect(page.locator("#term-causal-attention")).to_be_in_viewport()
+
+
+GLYPHS = """() => [..."多头因"].map(letter => {
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = "30px " + getComputedStyle(document.body).fontFamily;
+    pen.fillText(letter, 5, 40);
+    return pen.canvas.toDataURL();
+})"""
+
+
+def test_the_one_page_prints_on_four_sheets_without_its_glossary(page, tmp_path):
+    visit(page, "notebooks/one_page")
+    expect(page.locator(".c3-tools")).to_be_visible()
+    page.add_style_tag(content="@media print { #glossary { display: none } }")
+    printed = page.pdf(prefer_css_page_size=True)
+    assert len(re.findall(rb"/Type /Page\b", printed)) == 4
+    assert re.search(rb"/MediaBox \[0 0 59[45]\S* 84[12]", printed), "A4"
+
+
+def test_chinese_terms_are_drawn_in_a_font_that_has_them(page):
+    visit(page, "notebooks/one_page")
+    drawn = page.evaluate(GLYPHS)
+    if len(set(drawn)) < len(drawn):
+        pytest.skip("this machine has no Chinese font: apt install fonts-noto-cjk")
+    rows = page.locator("#glossary tbody tr")
+    assert rows.count() == len(TERMS)
+    assert page.locator("#glossary tbody tr td:first-child a").count() == len(TERMS)
