@@ -63,7 +63,7 @@ class LinkTerms(SphinxTransform):
                 strong.replace_self([*named, link])
         built = [row for row in TERMS if row.notebook == number]
         if built:
-            self.document[0].append(terms_of_page(built))
+            self.document[0].append(terms_of_page(built, seen))
 
     def link_table(self) -> None:
         *_, table = self.document.findall(nodes.table)
@@ -90,10 +90,12 @@ def reference(row: Term, *children: nodes.Node) -> nodes.reference:
     return link
 
 
-def terms_of_page(rows: list[Term]) -> nodes.paragraph:
+def terms_of_page(rows: list[Term], seen: set[str]) -> nodes.paragraph:
+    """Return the line at a page's end, which names to the search what is nowhere in bold."""
     paragraph = nodes.paragraph("", "Terms that are built here: ", classes=["terms"])
     for row in rows:
         chinese = nodes.inline("", ", ".join(row.chinese), classes=["language-zh-hans"])
+        paragraph += [] if row.term in seen else entries(row)
         paragraph += [reference(row, nodes.Text(row.term)), nodes.Text(" "), chinese]
         paragraph += nodes.Text(" · " if row is not rows[-1] else "")
     return paragraph
