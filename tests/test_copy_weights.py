@@ -204,28 +204,39 @@ def test_sizes_that_do_not_fit(target, change, found):
     refuses(ValueError, message, make("split"), make(target, **change))
 
 
-def test_torchs_own_in_forms_that_are_no_self_attention():
-    ours = make("split", d_in=15)
-    expected = "must have kdim and vdim equal to embed_dim=15 and neither add_bias_kv nor add_zero_"
-    for options, got in (
-        ({"kdim": 4, "vdim": 6}, "kdim=4, vdim=6, add_bias_kv=False and add_zero_attn=False"),
-        ({"add_bias_kv": True}, "kdim=15, vdim=15, add_bias_kv=True and add_zero_attn=False"),
-        ({"add_zero_attn": True}, "kdim=15, vdim=15, add_bias_kv=False and add_zero_attn=True"),
-    ):
-        other = nn.MultiheadAttention(15, 3, **options).double()
-        refuses(ValueError, f"source {expected}.* got {got}", other, ours)
-        refuses(ValueError, f"target {expected}.* got {got}", ours, other)
+AN_ATTENTION = "be an attention module of this package or torch.nn.MultiheadAttention, got "
+NO_MORE = (
+    "have kdim and vdim equal to embed_dim=15 and neither add_bias_kv nor add_zero_attn.* got "
+)
+
+
+def torchs(**options) -> nn.Module:
+    return nn.MultiheadAttention(15, 3, **options).double()
+
+
+def replaced(name: str) -> nn.Module:
+    module = make("split", seed=9)
+    setattr(module, name, nn.Sequential(getattr(module, name)))
+    return module
 
 
 @pytest.mark.parametrize(
-    ("stranger", "name"),
-    [(nn.Linear(7, 15), "Linear"), (MultiHeadAttention, "MultiHeadAttention"), (None, "NoneType")],
+    ("strange", "words"),
+    [
+        (nn.Linear(7, 15), f"{AN_ATTENTION}Linear"),
+        (MultiHeadAttention, f"{AN_ATTENTION}MultiHeadAttention"),
+        (None, f"{AN_ATTENTION}NoneType"),
+        (torchs(kdim=4, vdim=6), f"{NO_MORE}kdim=4, vdim=6, add_bias_kv=False and add_zero_attn=F"),
+        (torchs(add_bias_kv=True), f"{NO_MORE}kdim=15, vdim=15, add_bias_kv=True and add_zero_a"),
+        (torchs(add_zero_attn=True), f"{NO_MORE}kdim=15.* add_bias_kv=False and add_zero_attn=Tr"),
+        (replaced("W_query"), "have nn.Linear for its projections, got Sequential"),
+        (replaced("out_proj"), "have nn.Linear for its projections, got Sequential"),
+    ],
 )
-def test_modules_it_does_not_know(stranger, name):
-    known = make("split")
-    expected = "must be an attention module of this package or torch.nn.MultiheadAttention, got "
-    refuses(TypeError, f"source {expected}{name}", stranger, known)
-    refuses(TypeError, f"target {expected}{name}", known, stranger)
+def test_what_is_no_known_module_is_refused_on_either_side(strange, words):
+    error, ours = TypeError if AN_ATTENTION in words else ValueError, make("split")
+    refuses(error, f"source must {words}", strange, ours)
+    refuses(error, f"target must {words}", ours, strange)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
@@ -261,20 +272,9 @@ def grouped(num_kv_heads, rotary=False, theta=10000.0):
 
 
 @pytest.mark.parametrize("kind", [MultiHeadAttention, FusedMultiHeadAttention])
-def test_grouped_queries_with_a_key_head_each_are_multi_head_attention(kind):
-    torch.manual_seed(3)
-    source, target = kind(12, 12, 7, 0.0, 6).double(), grouped(6)
-    x = torch.rand(2, 5, 12, dtype=torch.float64)
-    copy_weights(source, target)
-    torch.testing.assert_close(target(x), source(x))
-    back = kind(12, 12, 7, 0.0, 6).double()
-    copy_weights(target, back)
-    torch.testing.assert_close(back(x), source(x))
-
-
-@pytest.mark.parametrize("num_kv_heads", [1, 2, 3])
-def test_heads_that_share_keys_are_written_out_for_multi_head_attention(num_kv_heads):
-    source, target = grouped(num_kv_heads), MultiHeadAttention(12, 12, 7, 0.0, 6).double()
+@pytest.mark.parametrize("num_kv_heads", [1, 2, 3, 6])
+def test_heads_that_share_keys_are_written_out_and_shared_again(kind, num_kv_heads):
+    source, target = grouped(num_kv_heads), kind(12, 12, 7, 0.0, 6).double()
     x = torch.rand(2, 5, 12, dtype=torch.float64)
     copy_weights(source, target)
     torch.testing.assert_close(target(x), source(x))
@@ -338,12 +338,3 @@ def test_weights_that_lie_nowhere_are_refused(kind):
         copy_weights(here, nowhere)
     with pytest.raises(ValueError, match=f"source {message}"):
         copy_weights(nowhere, here)
-
-
-@pytest.mark.parametrize("name", ["W_query", "out_proj"])
-def test_layers_that_are_no_linear_layers_are_refused(name):
-    plain, replaced = make("split"), make("split", seed=9)
-    setattr(replaced, name, nn.Sequential(getattr(replaced, name)))
-    message = "must have nn.Linear for its projections, got Sequential"
-    refuses(ValueError, f"source {message}", replaced, plain)
-    refuses(ValueError, f"target {message}", plain, replaced)
