@@ -150,6 +150,7 @@ def test_heatmap_draws_into_given_axes_and_returns_them():
     text = bundle(figure)[0]["text/plain"]
     assert text.startswith("Two panels.")
     assert text.index("left") < text.index("right")
+    assert described_figure(2, 3, panel=(4.0, 1.5))[0].get_size_inches().tolist() == [12.0, 3.0]
     ordinary = Figure().subplots()
     assert heatmap(WEIGHTS, QUERIES, KEYS, ax=ordinary) is ordinary
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from chapter3_helpers import diagrams
 from chapter3_helpers.diagrams.map import LAST
@@ -28,7 +29,7 @@ def several_heads(heads, tokens, d, head=None):
 
 
 def encoder_decoder(length):
-    states, words = numbers(length, 11), ("bird"[:length], "DRIB"[:length])
+    states, words = torch.tensor(numbers(length, 11)), ("bird"[:length], "DRIB"[:length])
     return diagrams.encoder_decoder_diagram(states, *words, last=states[0], decoded=states)
 
 
