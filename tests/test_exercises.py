@@ -11,7 +11,7 @@ import torch
 
 from chapter3_helpers import exercises
 from chapter3_helpers.exercises import Exercise, equal
-from chapter3_helpers.exercises.dot_products import NEAREST
+from chapter3_helpers.exercises.dot_products import COSINES, NEAREST
 from chapter3_helpers.exercises.dropout import TOSSES_COINS
 from chapter3_helpers.exercises.feedback import Feedback
 from chapter3_helpers.exercises.fused_multihead import GPT2_ATTENTION, WINDOW_ATTENTION
@@ -27,7 +27,7 @@ from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT
 from chapter3_helpers.exercises.performance import MERGE, ONE_TOKEN
 from chapter3_helpers.exercises.recurrent import WORDS
 from chapter3_helpers.exercises.softmax import DECLINE, HALF
-from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS
+from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS, CIRCLE
 from chapter3_helpers.handmade_transformer import MODEL
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
 from tests.notebook_files import code_cells, exercises_with_answers, numbered_paths, read, tags
@@ -381,6 +381,8 @@ def by_the_place(kind):
 @pytest.mark.parametrize(
     ("exercise", "attempt", "verdict"),
     [
+        (COSINES, lambda x: torch.nn.functional.normalize(x, dim=-1) @ x.T, "length only"),
+        (CIRCLE, lambda T, s: s * (torch.eye(T).roll(1, 0) + torch.eye(T).roll(1, 1)), "both ways"),
         (NEAREST, nearest_by_sorting, "correct."),
         (NEAREST, lambda x: (x @ x.T).topk(2).indices[:, 1], "You took the second"),
         (CARRY_WEIGHTS, carry(lambda weight: weight.T.clone()), "correct."),

@@ -46,7 +46,7 @@ def lane(d, blocks):
 
 
 def look_back(tokens, d):
-    states, scores = numbers(tokens, d), numbers(tokens)
+    states, scores = map(torch.tensor, (numbers(tokens, d), numbers(tokens)))
     arrays = (states[0], scores, abs(scores), states[0])
     return diagrams.look_back_diagram(states, *arrays, "unpredict"[:tokens])
 

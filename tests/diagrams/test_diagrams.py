@@ -14,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
-from matplotlib.patches import Polygon
+from matplotlib.patches import FancyBboxPatch, Polygon, Rectangle
 from matplotlib.textpath import TextPath
 
 from chapter3_helpers._figures.colours import KEY_COLOUR, QUERY_COLOUR, VALUE_COLOUR
@@ -128,6 +128,11 @@ def test_words_say_every_arrow_shape_and_number():
         "0.2500 hidden",
         "text: one two",
     ]
+
+
+@pytest.mark.parametrize("weight", [0, 1])
+def test_a_weight_may_be_nothing_or_all(weight):
+    assert f"-> {weight:.4f} -> y" in arrow("x", "y", weight=weight, names="xy").description
 
 
 def test_the_picture_carries_its_words():
@@ -383,8 +388,10 @@ def test_two_arrows_do_not_write_on_one_spot():
 
 def test_hidden_cells_are_crossed_out_from_corner_to_corner():
     block = Block(name="x", values=[[1.0, -np.inf], [np.nan, 2.0]])
-    (cells,) = scene_items(Diagram("t", [block], cell=10), Cells)
+    diagram = Diagram("t", [block], cell=10)
+    (cells,) = scene_items(diagram, Cells)
     x, y = cells.x, cells.y
+    assert "width=20 height=20 " in diagram.svg()
     assert cells.crosses() == [((x + 10, y + 10), (x + 20, y)), ((x, y + 20), (x + 10, y + 10))]
 
 
@@ -405,6 +412,12 @@ def test_both_drawings_put_cells_and_arrows_where_the_layout_has_them():
     assert len(drawn) == 2
 
     svg = diagram.svg()
+    boxes = scene_items(diagram, Box)
+    framed = [p for p in figure.axes[0].patches if isinstance(p, Rectangle | FancyBboxPatch)]
+    assert len(framed) == len(boxes) > 1
+    for box in boxes:
+        size = f"width={box.width:.1f} height={box.height:.1f} "
+        assert f"<rect x={box.x:.1f} y={box.y:.1f} {size}" in svg
     rows = re.findall(r"translate\(([\d.]+) ([\d.]+)\)", svg)
     spots = [(float(x), float(y)) for x, y in rows]
     assert np.allclose(spots, [(cells.x, cells.y + i * high) for i in range(len(X))], atol=0.1)
