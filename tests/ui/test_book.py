@@ -143,6 +143,8 @@ def test_a_term_leads_to_the_notebook_that_builds_it_in_chinese_too(page):
         if f"notebooks/{row.path.stem}" not in pages
     ]
     assert missed == []
+    two = page.evaluate(SEARCH.replace(".slice(-2)", ""), ["权重"])  # the end of 注意力权重
+    assert "notebooks/02_softmax" in two[0]
     visit(page, "notebooks/04_masking")
     page.get_by_role("link", name="causal", exact=True).click()
     expect(page.locator("#term-causal-attention")).to_be_in_viewport()
