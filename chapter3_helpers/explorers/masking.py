@@ -39,6 +39,11 @@ def _is_number(settings: Settings) -> bool:
     return settings["show"] == NUMBER and settings["way"] == FIRST
 
 
+def _tokens(settings: Settings) -> tuple[str, ...]:
+    typed = read_tokens(settings["text"])  # refuses what can't be drawn
+    return typed if _is_random(settings) else encode(settings["text"])[0]
+
+
 CONTROLS = (
     Buttons(
         "show",
@@ -59,7 +64,7 @@ CONTROLS = (
         "tokens read",
         12,
         "How far the sentence has been read",
-        options=up_to(lambda settings: read_tokens(settings["text"])),
+        options=up_to(_tokens),
         play=700,
     ),
     Buttons(
@@ -81,6 +86,7 @@ CONTROLS = (
     Seed("seed", "seed", 789, "Another seed draws other matrices", _is_random),
     row_picker(
         4,
+        _tokens,
         name="column",
         label="about",
         tooltip="Whose key the newest token's query meets; later ones are hidden from it",

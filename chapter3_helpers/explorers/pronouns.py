@@ -21,6 +21,12 @@ SMOOTH = 5  # batches whose losses make one point of the curve
 ROW, NUMBER = "where it looks", "one number"
 PICK = {"q": "query", "k": "column", "show": NUMBER}
 
+
+def _tokens(settings: Settings) -> tuple[str, ...]:
+    read_tokens(settings["text"])  # refuses what can't be drawn
+    return encode(settings["text"])[0]
+
+
 CONTROLS = (
     Buttons(
         "show",
@@ -45,6 +51,7 @@ CONTROLS = (
     ),
     row_picker(
         4,
+        _tokens,
         name="column",
         label="about",
         tooltip="Whose key the adjective's query meets",

@@ -51,6 +51,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
         input.setAttribute("aria-valuetext", labels[index]);
         input.oninput = () => choose(labels[input.value]);
       };
+      if (control.play) place.prepend(player(input, control));
     } else if (control.kind === "switch") {
       place.innerHTML = `<label><input type="checkbox"> ${control.label}</label>`;
       const input = place.querySelector("input");
@@ -111,6 +112,25 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
   note.textContent = "Recorded from the real code." + (others.length ? " The grey controls move where the notebook runs: make lab opens it in JupyterLab." : "");
   root.append(note);
   draw();
+}
+
+// A button that walks through a slider's steps to the end, and from the end through all of them.
+function player(input, { label, play }) {
+  const button = Object.assign(document.createElement("button"), { type: "button", className: "c3-play" });
+  const go = (step) => { input.value = step; input.oninput(); };
+  let walk = 0;
+  const stop = () => {
+    walk = clearInterval(walk);
+    [button.textContent, button.ariaLabel] = ["Play", `Play ${label}`];
+  };
+  button.onclick = () => {
+    if (walk) return stop();
+    if (+input.value === +input.max) go(0);
+    [button.textContent, button.ariaLabel] = ["Stop", `Stop ${label}`];
+    walk = setInterval(() => (+input.value < +input.max ? go(+input.value + 1) : stop()), Math.max(play, 400));
+  };
+  stop();
+  return button;
 }
 
 function openFold() {

@@ -163,6 +163,7 @@ class Recording:
             "label": control.label,
             "tooltip": control.tooltip,
             "kind": kind,
+            "play": getattr(control, "play", None),
             "start": label,
         }
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import nbformat
 from playwright.sync_api import Page
 
+from chapter3_helpers.explorers.core.controls import Thumbnails
 from chapter3_helpers.explorers.core.panels import escape
 from chapter3_helpers.explorers.core.style import STYLE
 from chapter3_helpers.explorers.core.widget import Explorer
@@ -63,6 +64,24 @@ def first_state(explorer: Explorer) -> tuple[str, str]:
     page = (
         f'{STYLE}<body style="margin:0;background:#fff;font:14px sans-serif">'
         f'<div class="c3-explorer" style="padding:8px"><em>{escape(repr(explorer))}</em>'
-        f"{explorer.view.value}</div>"
+        f"{small_pictures(explorer)}{explorer.view.value}</div>"
     )
     return page, words
+
+
+def small_pictures(explorer: Explorer) -> str:
+    """Return the pictures to choose from, with their names, as they stand under their buttons."""
+    for control in explorer.controls:
+        if isinstance(control, Thumbnails) and control.enabled(explorer.settings):
+            widget = explorer.widgets[control.name]
+            chosen = widget.index
+            buttons = "".join(
+                f"<label><input type=radio{' checked' * (i == chosen)}>{escape(name)}</label>"
+                for i, name in enumerate(widget._options_labels)
+            )
+            pictures = explorer.places[control.name].children[0].value
+            return (
+                f'<div class="c3-thumbnails">{pictures}'
+                f'<div class="c3-buttons"><div class="widget-radio-box">{buttons}</div></div></div>'
+            )
+    return ""

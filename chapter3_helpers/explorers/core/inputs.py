@@ -10,6 +10,8 @@ from chapter3_helpers.diagrams.core.painting import short
 from chapter3_helpers.explorers.core.controls import Buttons, Picked, Settings, TextField
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
+Reads = Callable[[Settings], Sequence[str]]  # how an explorer reads its text; it may refuse it
+
 EXAMPLE_TEXT = " ".join(TOKENS)
 MOST_TOKENS = 24
 
@@ -59,7 +61,11 @@ def sentence_code(text: str) -> tuple[str, str]:
     return "from chapter3_helpers.sentence import embed_text", f"tokens, x = embed_text({text!r})"
 
 
-def up_to(read: Callable[[Settings], Sequence[str]]) -> Callable[[Settings], Sequence[int]]:
+def _typed(settings: Settings) -> tuple[str, ...]:
+    return read_tokens(settings["text"])
+
+
+def up_to(read: Reads) -> Callable[[Settings], Sequence[int]]:
     """Return the options of a slider over how much of a text has been read, from 1 to all."""
 
     def options(settings: Settings) -> Sequence[int]:
@@ -71,14 +77,18 @@ def up_to(read: Callable[[Settings], Sequence[str]]) -> Callable[[Settings], Seq
     return options
 
 
-def row_picker(default: int = 0, **words: Any) -> Buttons:
-    """Return a button for every token of the sentence, for the query whose row is read.
+def row_picker(default: int = 0, read: Reads = _typed, **words: Any) -> Buttons:
+    """Return a button for every token that is read, for the query whose row is shown.
 
     ``words`` replace its name, label or tooltip: one for the key is
     ``row_picker(0, name="column", label="asked about", tooltip="Whose key it meets")``.
     """
     words = {"name": "row", "label": "asking", "tooltip": "Whose row of weights to read"} | words
-    return Buttons(default=default, options=_token_options, **words)
+
+    def options(settings: Settings) -> list[tuple[str, int]]:
+        return _token_options(settings, read)
+
+    return Buttons(default=default, options=options, **words)
 
 
 CELL = {"q": "query", "k": "key"}  # what a click on a weight picks
@@ -134,9 +144,9 @@ def swap_pickers() -> tuple[Buttons, Buttons]:
     )
 
 
-def _token_options(settings: Settings) -> list[tuple[str, int]]:
+def _token_options(settings: Settings, read: Reads = _typed) -> list[tuple[str, int]]:
     try:
-        tokens = read_tokens(settings["text"])
+        tokens = read(settings)
     except ValueError:  # the explorer says what is wrong with the sentence
         return [("none", 0)]
     return [(f"{i} {short(token)}", i) for i, token in enumerate(tokens)]

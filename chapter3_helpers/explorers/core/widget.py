@@ -12,6 +12,7 @@ import io
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import ipywidgets as widgets
@@ -87,8 +88,9 @@ class Explorer(widgets.VBox):
         )
         self.view = widgets.HTML(layout=widgets.Layout(width="100%"))
         self.code_view = widgets.HTML(layout=widgets.Layout(width="100%", display="none"))
-        for widget in self.widgets.values():
-            widget.observe(self._changed, names="value")
+        self._chosen = dict(defaults)  # where a reader put each control, wherever it is now
+        for name, widget in self.widgets.items():
+            widget.observe(partial(self._changed, name=name), names="value")
         self.reset_button.on_click(self.reset)
         for button in (self.code_button, self.present_button):
             button.observe(self._changed, names="value")
@@ -154,6 +156,7 @@ class Explorer(widgets.VBox):
             raise
         finally:
             self._quiet = False
+        self._chosen |= values
         self._refresh()
 
     def reset(self, _button: Any = None) -> None:
@@ -187,12 +190,14 @@ class Explorer(widgets.VBox):
                 f"{control.name} must be a value that its control offers, got {value!r}"
             )
 
-    def _changed(self, _change: Any) -> None:
+    def _changed(self, change: Any, name: str = "") -> None:
         if not self._quiet:
+            self._chosen |= {name: change.new} if name else {}
             self._refresh()
 
     def _offer(self, control: Control) -> None:
-        """Give a control the options that fit the other settings, keeping the nearest value.
+        """Give a control the options that fit the other settings, and the value that was chosen, or
+        the nearest below: while a sentence is typed anew its fifth token is gone, and comes back.
 
         A control with a play button that stood at its last option moves to the new last one: while
         somebody types a sentence, all of it stays read.
@@ -204,9 +209,9 @@ class Explorer(widgets.VBox):
         if options == list(widget.options):
             return
         values = [option[1] if isinstance(option, tuple) else option for option in options]
-        old = widget.value
+        old = self._chosen[control.name]
         if isinstance(control, Picked):
-            new = old if old in values else None
+            new = widget.value if widget.value in values else None
         else:
             new = old if old in values else max((v for v in values if v < old), default=values[0])
         if control.play and widget.index == len(widget.options) - 1:
