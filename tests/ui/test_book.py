@@ -128,6 +128,22 @@ def test_printing_opens_what_is_folded(page):
     assert closed.count() > 0
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert closed.count() == 0
+    page.emulate_media(media="print")
+    expect(page.locator(".c3-controls").first).to_be_hidden()
+    expect(page.locator(".c3-view").first).to_be_visible()
+    page.emulate_media(media="null")
+
+
+def test_a_slider_plays_to_its_end(page):
+    page.clock.install()
+    visit(page, PAGES[2])
+    root = page.locator(".c3-explorer:has(.c3-play)").first
+    root.get_by_role("button", name="Play").click()
+    expect(root.get_by_role("button", name="Stop")).to_be_visible()
+    page.clock.run_for(60_000)
+    expect(root.get_by_role("button", name="Play")).to_be_visible()
+    slider = root.locator("input[type=range]").first
+    assert slider.evaluate("slider => slider.value === slider.max")
 
 
 def test_a_term_leads_to_the_notebook_that_builds_it_in_chinese_too(page):
