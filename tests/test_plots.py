@@ -46,6 +46,8 @@ def test_heatmap_puts_queries_on_rows_and_keys_on_columns():
     assert ax.get_ylabel() == QUERY_LABEL == "query (attending)"
     assert [label.get_text() for label in ax.get_xticklabels()] == KEYS
     assert [label.get_text() for label in ax.get_yticklabels()] == QUERIES
+    middles = [0.5, 1.5, 2.5]
+    assert (ax.get_xticks().tolist(), ax.get_yticks().tolist()) == (middles, middles[:2])
     slanting = ax.get_xticklabels()[0]
     assert (slanting.get_ha(), slanting.get_rotation_mode()) == ("right", "anchor")
     assert ax.yaxis_inverted(), "the first query stands on top"
@@ -170,6 +172,11 @@ def test_head_grid_gives_every_head_the_same_scale_and_one_colour_bar():
     panels, bars = figure.axes[:3], figure.axes[3:]
     assert len(bars) == 1
     assert {ax.collections[0].get_clim() for ax in panels} == {(0.0, 1.0)}
+    five = head_grid(np.zeros((5, 2, 3)), QUERIES, KEYS, columns=2).axes[:5]
+    places = [
+        (ax.get_subplotspec().rowspan.start, ax.get_subplotspec().colspan.start) for ax in five
+    ]
+    assert places == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
     assert "head 2" in figure.description
     assert "0.0750" in figure.description
 
