@@ -25,7 +25,7 @@ RECORDINGS = DOCS / "_build" / "recordings"  # pages writes them, once Sphinx ha
 RECORDINGS.mkdir(parents=True, exist_ok=True)
 html_static_path = ["_static", "_build/recordings"]
 html_css_files = ["explorers.css", "book.css", "one_page.css"]
-html_js_files = ["book.js"]
+html_js_files = ["hands.js", "book.js"]
 html_math_renderer = "local_mathml"
 html_copy_source = False
 html_show_search_summary = False  # it would be fetched, which a page from a file may not

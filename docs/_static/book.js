@@ -24,6 +24,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
         chosen[control.name] = labels[index];
         control.index = index;
       }
+      control.labels = labels;
       control.show(labels, index);
       node = next[index];
     }
@@ -32,11 +33,14 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
     under.querySelectorAll(".c3-pictures").forEach((place) => (place.innerHTML = above));
     view.innerHTML = panels;
     code.innerHTML = `<code>${lines}</code>`;
-    root.dataset.chosen = JSON.stringify(chosen);
+    const offered = controls.filter((control) => control.labels).map(({ name }) => [name, chosen[name]]);
+    root.dataset.chosen = JSON.stringify(Object.fromEntries(offered));
     if (focused) root.querySelector(`input[name="${focused}"]:checked`)?.focus();
   }
 
   for (const control of controls) {
+    control.show = () => {}; // of what is picked in the picture there is nothing to be seen
+    if (control.kind === "picked") continue;
     const place = document.createElement("div");
     place.className = `c3-control-${control.name}`;
     place.title = control.tooltip;
@@ -98,6 +102,17 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
     place.append(control.label, " ", value);
     bar.append(place);
   }
+  // A click on the picture; once more on the same takes away what nothing else can pick.
+  c3Hands(root, (settings) => {
+    const picks = controls.filter((control) => control.name in settings);
+    const labels = picks.map(({ name, labels }) => {
+      const value = String(settings[name]);
+      return labels?.find((label) => label === value || label.startsWith(`${value} `));
+    });
+    const again = picks.every((control, i) => control.kind === "picked" && chosen[control.name] === labels[i]);
+    picks.forEach((control, i) => { chosen[control.name] = again ? "None" : labels[i] ?? chosen[control.name]; });
+    draw();
+  });
   const tools = document.createElement("div");
   tools.className = "c3-tools";
   tools.innerHTML = '<button type="button" title="Back to the start">Reset</button> ' +

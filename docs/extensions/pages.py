@@ -76,7 +76,7 @@ def write_pages(app: Sphinx) -> None:
     recorded = Path(app.srcdir) / "_build" / "recordings"
     for place in (folder, recorded / "recordings"):
         place.mkdir(parents=True, exist_ok=True)
-    recordings.write_style(recorded)
+    recordings.write_shared(recorded)
     paths = notebook_paths()
     for path in status_iterator(paths, "recording explorers... ", length=len(paths)):
         notebook = page(read(path), path.stem, recorded / "recordings")

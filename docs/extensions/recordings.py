@@ -11,6 +11,7 @@ import html
 import json
 import re
 import zlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,16 @@ from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Control,
     Pick,
+    Picked,
     Seed,
+    Settings,
     Slider,
     Steps,
     Switch,
     TextField,
     Thumbnails,
 )
+from chapter3_helpers.explorers.core.hands import SCRIPT
 from chapter3_helpers.explorers.core.style import CSS
 from chapter3_helpers.explorers.core.widget import Explorer
 from tests.notebook_files import ExplorerCall
@@ -40,6 +44,8 @@ RECORDED = {
     "transformer_block_explorer": ("layers", "residual", "letter"),
 }
 
+NUMBERS = ("q", "k")  # of a click: the numbers of a query and of a key
+
 Choice = tuple[str, Any]  # what is read on the page, and the value
 
 
@@ -52,9 +58,13 @@ def thinned(values: list[Any], keep: Any) -> list[Any]:
     return [value for i, value in enumerate(values) if i in chosen or value == keep]
 
 
-def choices(explorer: Explorer, control: Control, start: Any) -> list[Choice]:
+def choices(explorer: Explorer, control: Control, start: Any, thin: bool = True) -> list[Choice]:
     """Return the steps of a control that are recorded, for where the explorer stands."""
     match control:
+        case Picked():
+            pairs = [("None", None)]
+            pairs += [(str(option), option) for option in explorer.widgets[control.name].options]
+            return pairs
         case Steps():
             options = explorer.widgets[control.name].options
             pairs = [o if isinstance(o, tuple) else (str(o), o) for o in options]
@@ -72,7 +82,8 @@ def choices(explorer: Explorer, control: Control, start: Any) -> list[Choice]:
             pairs = [("off", False), ("on", True)]
         case _:
             raise TypeError(f"{type(control).__name__} cannot be recorded")
-    kept = thinned([value for _, value in pairs], start)
+    kept = [value for _, value in pairs]
+    kept = thinned(kept, start) if thin else kept
     return [(label, value) for label, value in pairs if value in kept]
 
 
@@ -91,13 +102,40 @@ def recorded_controls(function: str, explorer: Explorer, most: int) -> list[Cont
     return chosen
 
 
+def clicked_settings(explorer: Explorer) -> dict[str, set[Any]]:
+    """Return the settings that a click on the first picture can change, with the values that it
+    can give them, none where they are numbers of queries or keys."""
+    found: dict[str, set[Any]] = {}
+    for panel in explorer.panels(explorer.settings):
+        for side, name in (getattr(panel, "pick", None) or {}).items():
+            if side in NUMBERS:
+                found[name] = set()
+            else:
+                found.setdefault(side, {explorer.settings[side]}).add(name)
+    return found
+
+
+def without_picks(shown: str, recorded: Collection[str]) -> str:
+    """Leave out of a picture that it can be clicked where the answer was not recorded."""
+
+    def kept(found: re.Match) -> str:
+        pick = json.loads(html.unescape(found[1]))
+        names = {name if side in NUMBERS else side for side, name in pick.items()}
+        return found[0] if names <= set(recorded) else ""
+
+    return re.sub(r' data-pick="([^"]*)"', kept, shown)
+
+
 class Recording:
     """All states of an explorer's main controls."""
 
     def __init__(self, function: str, explorer: Explorer, most: int):
         self.explorer = explorer
         self.start = explorer.settings
-        self.controls = recorded_controls(function, explorer, most)
+        self.picks = clicked_settings(explorer)
+        controls = recorded_controls(function, explorer, most)
+        self.others = [control for control in controls if control.name not in self.picks]
+        self.controls = [*self.others, *(c for c in explorer.controls if c.name in self.picks)]
         self.tokens: dict[str, int] = {}
         self.rows: dict[tuple[int, ...], int] = {}
         self.states: dict[tuple[int, ...], int] = {}
@@ -112,7 +150,17 @@ class Recording:
             if isinstance(control, Thumbnails)
         )
         code = self.explorer.code(self.explorer.settings)
-        return "\0".join([under, self.explorer.view.value, html.escape(code)])
+        recorded = self.picks if self.starts(self.explorer.settings) else ()
+        shown = without_picks(self.explorer.view.value, recorded)
+        return "\0".join([under, shown, html.escape(code)])
+
+    def starts(self, settings: Settings) -> bool:
+        """Return whether clicks are recorded: where all but what they pick is as at the start."""
+        return all(
+            settings[c.name] == self.start[c.name]
+            for c in self.explorer.controls
+            if c.name not in self.picks
+        )
 
     def branch(self, done: list[Choice]) -> Any:
         """Return the choices of the next control and where each leads, down to a state."""
@@ -122,10 +170,16 @@ class Recording:
         if len(done) == len(self.controls):
             return self.state()
         control = self.controls[len(done)]
-        if not control.enabled(self.explorer.settings):
+        settings, picks = self.explorer.settings, self.picks.get(control.name)
+        offered = self.starts(settings) if picks is not None else control.enabled(settings)
+        if not offered:
             value = self.explorer.settings[control.name]
             return [None, [self.branch([*done, ("", value)])]]
-        steps = choices(self.explorer, control, self.start[control.name])
+        if picks is None:
+            steps = choices(self.explorer, control, self.start[control.name])
+        else:
+            steps = choices(self.explorer, control, self.start[control.name], thin=False)
+            steps = [step for step in steps if not picks or step[1] in picks]
         return [[label for label, _ in steps], [self.branch([*done, step]) for step in steps]]
 
     def state(self) -> int:
@@ -152,8 +206,8 @@ class Recording:
         }
 
     def described(self, control: Control) -> dict[str, Any]:
-        kinds = (Thumbnails, Buttons, Seed, Pick, Switch, object)
-        names = ("thumbnails", "buttons", "buttons", "list", "switch", "slider")
+        kinds = (Picked, Thumbnails, Buttons, Seed, Pick, Switch, object)
+        names = ("picked", "thumbnails", "buttons", "buttons", "list", "switch", "slider")
         kind = next(n for k, n in zip(kinds, names, strict=True) if isinstance(control, k))
         start = self.start[control.name]
         named = [] if isinstance(control, TextField) else choices(self.explorer, control, start)
@@ -173,9 +227,12 @@ def number(known: dict[Any, int], thing: Any) -> int:
     return known.setdefault(thing, len(known))
 
 
-def write_style(folder: Path) -> None:
-    """Write the CSS that all explorers share."""
+def write_shared(folder: Path) -> None:
+    """Write the CSS that all explorers share, and what answers to clicks: as a plain script, since
+    a page that was opened from a file cannot import a module."""
     (folder / "explorers.css").write_text(CSS, "utf-8")
+    script = SCRIPT.replace("export default { render };", "return hands;")
+    (folder / "hands.js").write_text(f"const c3Hands = (() => {{\n{script}}})();\n", "utf-8")
 
 
 def write(call: ExplorerCall, page: str, folder: Path) -> str:

@@ -5,6 +5,7 @@ notebooks have them, stand alone in one notebook with one kernel. With SCREENSHO
 kept as a picture, in both themes and at two widths, for a person to look at.
 """
 
+import json
 import os
 import random
 import re
@@ -117,6 +118,9 @@ def test_a_presented_explorer_fits_a_projector_in_letters_for_the_back_row(page)
 def value_of(explorer: Explorer, name: str, label: str):
     """Return the value that a recording means by what it shows."""
     control = next(control for control in explorer.controls if control.name == name)
+    if isinstance(control, Picked):
+        values = [None, *explorer.widgets[name].options]
+        return next(value for value in values if str(value) == label)
     if isinstance(control, Steps):
         options = explorer.widgets[name].options
         pairs = [
@@ -143,8 +147,11 @@ MOVE = """(root, draw) => {
 }"""
 
 
-CHOSEN = """root => Object.fromEntries(Object.entries(JSON.parse(root.dataset.chosen)).filter(
-    ([name]) => !root.querySelector(`.c3-control-${name}`).hidden))"""
+CLICK = """(root, draw) => {
+    root.querySelector('.c3-tools button').click();
+    const all = root.querySelectorAll('[data-pick] :is([data-q], [data-k])');
+    all[Math.floor(draw * all.length)]?.dispatchEvent(new MouseEvent('click', {bubbles: true}));
+}"""
 
 
 COLOUR = "e => getComputedStyle(e)"
@@ -168,9 +175,12 @@ def test_recorded_explorer_shows_what_the_package_computes(book_page, path):
     for root, call in zip(roots, calls, strict=True):
         expect(root.locator(".c3-tools")).to_be_visible()
         explorer = built_here(f"{path.stem}-{call.name}")
-        for _ in range(4):
-            root.evaluate(MOVE, [draws.random(), draws.random()])
-            chosen = root.evaluate(CHOSEN)
+        for step in range(4):
+            if step < 3:
+                root.evaluate(MOVE, [draws.random(), draws.random()])
+            else:
+                root.evaluate(CLICK, draws.random())
+            chosen = json.loads(root.get_attribute("data-chosen"))
             explorer.reset()
             for control, label in chosen.items():
                 explorer.set(**{control: value_of(explorer, control, label)})
