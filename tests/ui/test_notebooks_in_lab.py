@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.core.controls import Seed, Slider, Steps, Switch
+from chapter3_helpers.explorers.core.controls import Picked, Seed, Slider, Steps, Switch
 from chapter3_helpers.explorers.core.widget import Explorer
 from tests.notebook_files import (
     NOTEBOOKS,
@@ -81,12 +81,31 @@ def page(browser, server, folder, models):
     page.close()
 
 
+CELL = """cell => [JSON.parse(cell.closest('[data-pick]').dataset.pick), Object.fromEntries(
+    ['q', 'k'].flatMap(side => cell.closest(`[data-${side}]`) ?
+        [[side, cell.closest(`[data-${side}]`).dataset[side]]] : []))]"""
+
+
 @pytest.mark.parametrize("name", CALLS)
-def test_explorer_opens_and_shows_what_the_package_computes(page, name):
+def test_explorer_shows_what_the_package_computes_and_answers_a_click(page, name):
     root = page.locator(".c3-explorer").nth(list(CALLS).index(name))
     explorer = PageExplorer(page, root, built_here(name))
     explorer.model.reset()
     explorer.settle_at(explorer.model.settings)
+    cell = root.locator("[data-pick] :is(td, tr, text)[data-k]").nth(1)
+    if cell.count():
+        picked, numbers = cell.evaluate(CELL)
+        for side in ("q", "k"):
+            setting = picked.pop(side, None)
+            if setting and side in numbers:
+                picked[setting] = int(numbers[side])
+        names = {control.name for control in explorer.model.controls if isinstance(control, Picked)}
+        explorer.picked = {name: picked[name] for name in names & picked.keys()}
+        cell.click()
+        explorer.settle(f"{picked} should be shown", lambda found: picked.items() <= found.items())
+        expect(root.locator(".c3path")).to_be_visible()
+        explorer.picked = {}
+        explorer.reset()
 
 
 SCROLLS = "root => [root.scrollHeight / innerHeight, root.scrollWidth / innerWidth]"
