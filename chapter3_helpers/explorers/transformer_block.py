@@ -135,7 +135,7 @@ def transformer_block_panels(
         )
         for i, (name, weights) in enumerate(zip(names, state["weights"], strict=True))
     ]
-    matrices = [
+    matrices: list[Panel] = [
         Matrix(
             f"{name}: where each letter looks",
             weights,
@@ -149,6 +149,8 @@ def transformer_block_panels(
         )
         for i, (name, weights) in enumerate(zip(names, state["weights"], strict=True))
     ]
+    if settings.get("layer") is not None:
+        matrices[settings["layer"] + 1 : settings["layer"] + 1] = _path(settings, state, labels)
     return [
         Note(_note(state, chosen, ALPHABET[best[0]], chances[0].item())),
         *looks,
@@ -160,7 +162,6 @@ def transformer_block_panels(
             beside=True,
         ),
         *matrices,
-        *_path(settings, state, labels),
     ]
 
 
@@ -175,8 +176,6 @@ def _column(settings: Settings, state: dict[str, Any], layer: int) -> int | None
 def _path(settings: Settings, state: dict[str, Any], labels: list[str]) -> list[Panel]:
     """Return the arithmetic of the weight that was clicked, if a reader's class computes it so."""
     layer, row = settings.get("layer"), settings["letter"]
-    if layer is None:
-        return []
     weights = state["weights"][layer]
     column = int(weights[row].argmax()) if settings.get("key") is None else settings.get("key")
     attention, future = state["reader"].layers[layer], causal_mask(len(labels))
