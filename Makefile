@@ -62,7 +62,7 @@ TOLERANT := -p tests.regression.tolerance
 # (One worker more than cores was slower: what browser tests wait for runs on the same cores.)
 SIDE_BY_SIDE := -n logical --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup lab test test-python test-notebooks test-ui check-torch book questions bench bench-ui regen lint format clean
+.PHONY: help setup lab test test-python test-notebooks test-ui check-torch book questions bench regen lint format clean
 
 help:  ## list the targets (this one is the default)
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
@@ -122,9 +122,6 @@ questions: setup  ## write notebooks/questions.md from docs/questions.json
 
 bench: setup  ## measure every implementation of attention: table, JSON and plot in benchmarks/
 	python -m chapter3_helpers.benchmarks $(BENCH_ARGS)
-
-bench-ui: setup  ## measure how soon a key press reaches the screen, against ipywidgets.interact
-	python -m tests.ui.benchmark
 
 regen: setup  ## run every notebook and store what it prints; then read `git diff`
 	python -m tests.regression.regenerate $(NOTEBOOKS)
