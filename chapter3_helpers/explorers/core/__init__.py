@@ -9,6 +9,8 @@ file                 what it holds
 ``drawings``         more of it: curves and arrows, as SVG
 ``lines``            weights as lines from queries to keys
 ``number_path``      the arithmetic of one weight
+``hands``            the widget that hears clicks on the picture, by ``hands.js``
+``strips``           what a strip of the live diagram is, and the code that made it
 ``writing``          decimals, gaps and escaped texts
 ``style``            colours, and the rules of ``explorers.css``
 ``pixels``           small heads as pictures

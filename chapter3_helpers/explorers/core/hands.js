@@ -4,8 +4,8 @@
 // key; a cell has those of the row and the column that it stands in. data-strip is the name of a
 // part of a diagram. data-pick, around them, names the settings that a click changes:
 // {"q": "row", "k": "column", "show": "one number"} sets row and column to the numbers that were
-// clicked, and show to what stands there. data-stop is what the
-// keyboard reaches: the Tab key stops once at all that have the same one, the arrows walk on.
+// clicked, and show to what stands there. data-stop is what the keyboard reaches: the Tab key stops
+// once at all that have the same one, the arrows walk on.
 
 const SIDES = ["q", "k", "strip"];
 
@@ -59,10 +59,12 @@ function hands(root, pick) {
   function key(event) {
     const label = event.target.closest("[data-stop]");
     if (!label || event.ctrlKey || event.altKey || event.metaKey) return;
+    focus({ target: label });
     if (event.key === "Enter" || event.key === " ") click(label);
     else if (event.key in STEPS) {
       const all = labels(label.closest("table, svg"), label.dataset.stop);
       const next = all.indexOf(label) + STEPS[event.key];
+      hovered = null; // the keyboard points now
       all[Math.max(0, Math.min(next, all.length - 1))].focus();
     } else return;
     event.preventDefault();

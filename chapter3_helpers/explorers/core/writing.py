@@ -14,7 +14,7 @@ MOST_DRAWN = 16  # rows or columns of a matrix
 
 def four_decimals(values: Any) -> str:
     """Write numbers side by side, such as the sums of rows."""
-    return " ".join(f"{value:.4f}" for value in to_array(values).tolist())
+    return " ".join(f"{value:z.4f}" for value in to_array(values).tolist())
 
 
 def decimals_for(values: Any) -> int:
