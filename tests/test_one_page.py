@@ -50,7 +50,7 @@ def test_the_mechanism_needs_only_torch_and_about_forty_lines():
         if isinstance(node, ast.Import | ast.ImportFrom)
     ]
     assert imports == ["import torch", "from torch import nn"]
-    assert 35 <= sum(bool(line.strip()) for line in CELL.splitlines()) <= 46
+    assert 35 <= sum(bool(line.strip()) for line in CELL.splitlines()) <= 48
 
 
 def changed(*edits: tuple[str, str]) -> str:
@@ -127,14 +127,13 @@ def mask_reversed() -> bool:
 
 
 def mask_after_softmax() -> bool:
-    weights = weights_of(
-        changed(
-            ("scores = scores.masked_fill(future, -torch.inf)", "pass"),
-            ("dim=-1)  # each", "dim=-1).masked_fill(future, 0)  # each"),
-        )
+    wrong = changed(
+        ("scores = scores.masked_fill(future, -torch.inf)", "pass"),
+        ("dim=-1)  # each", "dim=-1).masked_fill(future, 0)  # each"),
     )
-    sums = weights.sum(dim=-1)
-    return bool((sums[..., :-1] < 0.999).all() and (sums.argmin(dim=-1) == 0).all())
+    sums = weights_of(wrong).sum(dim=-1)
+    least = (sums.argmin(dim=-1) == 0).float().mean() > 0.5  # usually
+    return bool((sums[..., :-1] < 0.999).all() and least) and leaks(wrong)
 
 
 def softmax_along_queries() -> bool:
@@ -145,8 +144,8 @@ def softmax_along_queries() -> bool:
 
 
 def heads_cut_wrongly() -> bool:
-    cut = "x.view(*x.shape[:2], self.num_heads, -1).transpose(1, 2)"
-    split = changed((cut, "x.view(x.shape[0], self.num_heads, x.shape[1], -1)"))
+    cut = "x.view(B, T, self.num_heads, d // self.num_heads).transpose(1, 2)"
+    split = changed((cut, "x.view(B, self.num_heads, T, d // self.num_heads)"))
     join = changed(("context.transpose(1, 2).reshape", "context.reshape"))
     return leaks(split) and leaks(join)
 
@@ -171,7 +170,7 @@ def no_positions() -> bool:
 
 
 def targets_not_moved() -> bool:
-    space, printed = run(CELL, LEARN.replace("targets = ids + 1", "targets = ids"))
+    space, printed = run(CELL, LEARN.replace("text[:, 1:]", "ids"))
     written = printed.splitlines()[-1].split()
     repeated = any(first == second for first, second in pairwise(written))
     return space["loss"].item() < 0.1 and repeated
@@ -248,6 +247,8 @@ def test_the_numbers_of_parameters_are_those_of_the_cell():
     attention = sum(counts[name] for name in ("W_query", "W_key", "W_value", "out_proj"))
     assert attention == 4 * 768**2 + 768 == 2_360_064
     assert "2,360,064" in TEXT
+    assert f"{attention + 3 * 768:,}" in TEXT  # with biases for q, k and v, as in GPT-2
+    assert f"{2 * 12 * 8 * 12 * 1024 * 64 * 4 / 1e6:.0f} MB" in TEXT  # its cache
     assert counts["up"] + counts["down"] == 8 * 768**2 + 5 * 768
     assert counts["norm1"] + counts["norm2"] == 4 * 768
 
