@@ -27,7 +27,7 @@ to the section.)
 
 
 def rows() -> list[dict[str, Any]]:
-    """Return the questions; those that are kept back are not among them."""
+    """Return the questions, in the order of the page."""
     return json.loads(DATA.read_text("utf-8"))["questions"]
 
 

@@ -1,13 +1,10 @@
 """The questions of readers: the data are true, and the page says what they say."""
 
-import json
 import re
 
 from docs import questions
-from tests.notebook_files import NOTEBOOKS
 
 ROWS = questions.rows()
-EVERY = json.loads(questions.DATA.read_text("utf-8"))
 PLACE = re.compile(r"[\w.-]+/[\w.-]+#\d+|[\w-]+(\.[\w-]+)+/[\w./?=-]+")  # an issue, or an address
 FIELDS = {"question", "topic", "asked_in", "words", "verdict", "answer", "in_class"}
 
@@ -36,11 +33,6 @@ def test_every_link_of_the_page_leads_to_a_heading_that_is_there():
         assert anchor in map(questions.anchor, questions.sections(notebook)), f"{notebook}#{anchor}"
 
 
-def test_no_question_stands_twice_and_those_kept_back_are_nowhere_else():
-    asked = [row["question"] for part in EVERY.values() for row in part]
+def test_no_question_stands_twice():
+    asked = [row["question"] for row in ROWS]
     assert len(asked) == len(set(asked))
-    pages = [questions.PAGE, *NOTEBOOKS.glob("*.ipynb")]
-    text = "".join(path.read_text("utf-8") for path in pages)
-    for row in EVERY["kept_back"]:
-        assert row.keys() == {"question", "topic", "asked_in", "words"}
-        assert row["question"] not in text
