@@ -4,7 +4,6 @@ import copy
 import math
 import pickle
 
-import numpy as np
 import pytest
 import torch
 from torch.nn import functional
@@ -54,14 +53,11 @@ def filled(module, x):
 
 def by_hand(module, x, past=None, theta=10000.0):
     """Compute forward from the formulas alone; ``past`` holds constant tokens before x."""
-    full = x if past is None else torch.cat([past, x], dim=-2)
-    new = x.shape[-2]
-    K = module.num_kv_heads
+    past = x[..., :0, :] if past is None else past
+    full, K = torch.cat([past, x], dim=-2), module.num_kv_heads
 
     def heads(layer, count):
-        projected = layer(x)
-        if past is not None:
-            projected = torch.cat([layer(past).detach(), projected], dim=-2)
+        projected = torch.cat([layer(past).detach(), layer(x)], dim=-2)
         return projected.unflatten(-1, (count, D)).transpose(-3, -2)
 
     def turn(vectors):
@@ -76,7 +72,7 @@ def by_hand(module, x, past=None, theta=10000.0):
     scores = queries @ keys.transpose(-2, -1) / math.sqrt(D)
     later = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
     context = scores.masked_fill(later, -torch.inf).softmax(-1) @ values
-    return module.out_proj(context.transpose(-3, -2).flatten(-2))[..., -new:, :]
+    return module.out_proj(context.transpose(-3, -2).flatten(-2))[..., -x.shape[-2] :, :]
 
 
 def spy_on_attention(monkeypatch):
@@ -116,11 +112,9 @@ def test_equals_the_formulas(num_kv_heads, theta):
 @torch.no_grad()
 def test_in_pieces_equals_all_at_once(num_kv_heads, sizes, device):
     module, x = make(num_kv_heads).to(device), tokens(B, T).to(device)
-    whole, cache = module(x), module.new_cache(B)
-    torch.testing.assert_close(in_pieces(module, x, sizes, cache), whole, atol=1e-5, rtol=1e-5)
+    cache = module.new_cache(B)
+    torch.testing.assert_close(in_pieces(module, x, sizes, cache), module(x), atol=1e-5, rtol=1e-5)
     assert len(cache) == T
-    cache.truncate(0)  # and again, in the same cache
-    torch.testing.assert_close(in_pieces(module, x, sizes, cache), whole, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize(("threads", "rows"), [(1, H // 2), (6, H // 2), (7, 1), (1000, 1)])
@@ -159,12 +153,10 @@ def test_no_future_token_changes_an_earlier_output(sizes):
 @torch.no_grad()
 def test_an_unbatched_sequence_is_a_batch_of_one():
     module, x = make(), tokens(T)
-    whole = module(x)
-    assert whole.shape == (T, H * D)
-    torch.testing.assert_close(module(x[None])[0], whole)
-    torch.testing.assert_close(in_pieces(module, x, (4, 3)), whole, atol=1e-5, rtol=1e-5)
     cache = module.new_cache()
-    module(x[:4], cache)
+    pieces = in_pieces(module, x, (4, 3), cache)
+    torch.testing.assert_close(pieces, module(x), atol=1e-5, rtol=1e-5)
+    cache.truncate(4)
     weights = module.attention_weights(x[4:], cache)
     torch.testing.assert_close(weights, module.attention_weights(x)[:, 4:])
 
@@ -186,21 +178,16 @@ def test_attention_weights_mix_the_values_as_forward_does(shape):
 
 
 @pytest.mark.parametrize("past", [0, 1, 4, 6])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @torch.no_grad()
-def test_weights_of_new_tokens_reach_back_into_the_cache_and_leave_it_alone(past, dtype):
-    module, x = make().to(dtype), tokens(B, T, dtype=dtype)
+def test_weights_of_new_tokens_reach_back_into_the_cache_and_leave_it_alone(past):
+    module, x = make(), tokens(B, T)
     cache = module.new_cache(B)
     if past:
         module(x[:, :past], cache)
     before = state_of(cache)
     weights = module.attention_weights(x[:, past:], cache)
-    assert weights.shape == (B, H, T - past, T)
-    assert weights.dtype == dtype
     expected = module.attention_weights(x)[:, :, past:]
-    torch.testing.assert_close(
-        weights, expected, atol=1e-5 if dtype == torch.float32 else 0.02, rtol=0
-    )
+    torch.testing.assert_close(weights, expected, atol=1e-5, rtol=0)
     assert state_of(cache) == before
 
 
@@ -212,27 +199,15 @@ def gradients(output, *sources):
     return torch.autograd.grad((output * torch.randn_like(output)).sum(), sources)
 
 
-@pytest.mark.parametrize("num_kv_heads", KV_HEADS)
-def test_gradients_of_a_whole_sequence(num_kv_heads):
-    module, x = make(num_kv_heads), tokens(B, T).requires_grad_()
-    sources = (x, *module.parameters())
-    found = gradients(module(x), *sources)
-    expected = gradients(by_hand(module, x), *sources)
-    for one, other in zip(found, expected, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize("new", [1, 3])
-def test_gradients_reach_new_tokens_and_take_cached_ones_as_constant(new):
-    module, x = make(), tokens(B, T)
-    past, recent = x[:, :-new].requires_grad_(), x[:, -new:].detach().requires_grad_()
-    cache = filled(module, past)
-    output = module(recent, cache)
-    assert not cache.keys.requires_grad
-    assert not cache.values.requires_grad
+@pytest.mark.parametrize(("num_kv_heads", "new"), [(1, T), (3, T), (2, 1), (2, 3)])
+def test_gradients_reach_new_tokens_and_take_cached_ones_as_constant(num_kv_heads, new):
+    module, x = make(num_kv_heads), tokens(B, T)
+    past, recent = x[:, : T - new], x[:, T - new :].clone().requires_grad_()
+    cache = filled(module, past) if new < T else None
     sources = (recent, *module.parameters())
-    expected = gradients(by_hand(module, recent, past.detach()), *sources)
-    for one, other in zip(gradients(output, *sources), expected, strict=True):
+    found = gradients(module(recent, cache), *sources)
+    expected = gradients(by_hand(module, recent, past), *sources)
+    for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
 
 
@@ -263,18 +238,6 @@ def test_without_a_cache_nothing_is_kept_and_a_new_one_takes_no_memory():
     cache = module.new_cache(B)
     assert len(cache) == 0
     assert cache.keys.shape == cache.values.shape == (B, 2, 0, D)
-
-
-@torch.no_grad()
-def test_a_cache_shows_turned_keys_and_plain_values():
-    x = tokens(B, T)
-    cache, plain = filled(make(), x), filled(make(rotary=False), x)
-    assert cache.keys.shape == cache.values.shape == (B, 2, T, D)
-    assert torch.equal(cache.values, plain.values)
-    assert torch.equal(cache.keys[:, :, 0], plain.keys[:, :, 0])  # position 0: no turn
-    torch.testing.assert_close(cache.keys.norm(dim=-1), plain.keys.norm(dim=-1))
-    moved = (cache.keys - plain.keys).norm(dim=-1) > 0.1 * plain.keys.norm(dim=-1)
-    assert moved[:, :, 1:].all()
 
 
 @torch.no_grad()
@@ -315,14 +278,9 @@ def test_truncate_goes_back_and_forgets_what_came_after():
         expected = module(torch.cat([x[:, :length], other], dim=1))[:, length:]
         torch.testing.assert_close(module(other, cache), expected, atol=1e-5, rtol=1e-5)
         assert len(cache) == length + 2
-
-
-def test_truncate_refuses():
-    cache = filled(make().requires_grad_(False), tokens(B, T))
-    for length, message in ((8, r"at most len\(cache\)=7, got 8"), (-1, "at least 0, got -1")):
+    for length, message in ((T + 3, r"at most len\(cache\)=9, got 10"), (-1, "at least 0")):
         with pytest.raises(ValueError, match=f"length must be {message}"):
             cache.truncate(length)
-    assert len(cache) == T
 
 
 @pytest.mark.parametrize(
@@ -335,7 +293,6 @@ def test_truncate_refuses():
         (6, tokens(B, 1), {"num_kv_heads": 3}, "num_kv_heads=3, .*num_kv_heads=2"),
         (6, tokens(B, 1), {"context_length": 14}, "14 tokens, got .* of 13 tokens"),
         (6, torch.zeros(B, 1, 48), {"d_model": 48}, "head_dim=8 and .*, head_dim=10"),
-        (6, tokens(B, 1)[..., 1:], {}, "last dimension of x must be d_in=60, got 59"),
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else "",
 )
@@ -356,10 +313,9 @@ def test_a_refused_call_leaves_the_cache_as_it_was(held, x, changes, message):
     torch.testing.assert_close(module(good[:, held:], cache), whole[:, held:], atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("held", [1, 4])
 @torch.no_grad()
-def test_another_dtype_or_device_half_way_is_refused(held):
-    module, x = make(), tokens(B, T)
+def test_another_dtype_or_device_half_way_is_refused():
+    module, x, held = make(), tokens(B, T), 1
     cache = filled(module, x[:, :held])
     before = state_of(cache)
     rough = torch.autocast("cpu", dtype=torch.bfloat16)
@@ -398,38 +354,15 @@ def test_bytes_by_formula_are_the_bytes_held(num_kv_heads):
     assert kv_cache_bytes(CONTEXT, **sizes) == room
 
 
-def test_bytes_of_a_large_model():
-    # 32 layers, 32 heads of 128, 32768 tokens, 2 bytes: 2 * 2^5 * 2^5 * 2^7 * 2^15 * 2 = 2^34
-    sizes = dict(head_dim=128, num_layers=32, bytes_per_number=2)
-    assert kv_cache_bytes(32768, 32, **sizes) == 2**34  # 17.18 GB
-    assert kv_cache_bytes(32768, 8, **sizes) == 2**32  # 4.29 GB
-    assert kv_cache_bytes(np.int32(32768), np.int32(32), **sizes) == 2**34
-
-
 # ---- life as a module, beside what checks/test_modules holds of all
 
 
-def test_kv_heads_are_as_many_as_heads_and_2048_tokens_fit_where_nothing_else_is_said():
-    assert GroupedQueryAttention(12, 3).num_kv_heads == 3
-    assert GroupedQueryAttention(12, 3).context_length == 2048
-
-
-@torch.no_grad()
-def test_a_cache_says_what_it_holds():
-    cache = filled(make(num_kv_heads=3), tokens(5, 2))
-    expected = "KeyValueCache(2 of 13 tokens, batch_size=5, num_kv_heads=3, head_dim=10)"
-    assert repr(cache) == expected
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
-@torch.no_grad()
-def test_a_cache_follows_the_dtype_of_what_comes(dtype):
-    module, x = make().to(dtype), tokens(B, T, dtype=dtype)
-    cache = module.new_cache(B)
-    pieces = in_pieces(module, x, (4, 1, 2), cache)
-    assert cache.keys.dtype == cache.values.dtype == dtype
-    tolerance = 1e-12 if dtype == torch.float64 else 0.05
-    torch.testing.assert_close(pieces, module(x), atol=tolerance, rtol=tolerance)
+def test_where_nothing_else_is_said():
+    """As many key/value heads as heads, 2048 tokens; without rotary an odd head_dim will do."""
+    attention = GroupedQueryAttention(15, 5, rotary=False)
+    assert attention(torch.zeros(2, 15)).shape == (2, 15)
+    said = "KeyValueCache(0 of 2048 tokens, batch_size=1, num_kv_heads=5, head_dim=3)"
+    assert repr(attention.new_cache()) == said
 
 
 @torch.no_grad()
@@ -442,10 +375,6 @@ def test_compiles_without_a_new_graph_for_every_token_or_length():
     assert len(cache) == CONTEXT
     for length in (5, 6, 7, 9):  # from the second on the length is a symbol
         torch.testing.assert_close(compiled(x[:, :length]), whole[:, :length])
-
-
-def test_an_odd_head_dim_is_fine_without_rotary():
-    assert GroupedQueryAttention(15, 5, rotary=False)(torch.zeros(2, 15)).shape == (2, 15)
 
 
 # ---- repeat_kv
