@@ -23,7 +23,6 @@ from chapter3_helpers.performance import (
     count_bytes,
     count_flops,
     cpu_capabilities,
-    intensity,
     least_seconds,
     onednn_is_faster,
     restore,
@@ -92,21 +91,13 @@ def test_a_longer_step_is_waited_for():
     assert least_seconds(SMALL, "split", 10.0, 100.0) == pytest.approx(expected)
     assert least_seconds(SMALL, "split", 1e30, 2.0) == pytest.approx(sum(moved.values()) / 2)
     assert least_seconds(SMALL, "split", 2.0, 1e30) == pytest.approx(sum(flops.values()) / 2)
+    assert roof(0, 100.0, 10.0) == 0
 
 
-@pytest.mark.parametrize("integer", [np.int32, np.int8])
-def test_numpys_integers_do_not_overflow(integer):
-    few = {"batch": 8, "tokens": 120, "width": 96, "heads": 12}
-    sizes, plain = Sizes(**{name: integer(size) for name, size in few.items()}), Sizes(**few)
-    assert count_flops(sizes) == count_flops(plain)
-    assert count_bytes(sizes, "split", integer(4)) == count_bytes(plain, "split", 4)
-    assert intensity(sizes, "split", integer(4)) == intensity(plain, "split", 4)
+def test_numpys_integers_do_not_overflow():
     large = Sizes(np.int32(64), np.int32(16384), np.int32(4096), np.int32(32))
     assert count_flops(large)["out_proj"] == 2**45
-
-
-def test_an_intensity_begins_at_0():
-    assert roof(0, 100.0, 10.0) == 0
+    assert count_bytes(large, "fused", np.int8(4))["mix"] == 2**35
 
 
 @pytest.fixture
@@ -192,20 +183,12 @@ def test_only_the_class_of_a_layer_changes(convolutions):
     assert len(convolutions) == 2
 
 
-def test_where_nothing_is_gained_nothing_changes(monkeypatch):
-    monkeypatch.setattr(performance, "onednn_is_faster", lambda: False)
-    assert type(accelerate(model())[1]) is nn.Linear
-
-
-WIDTHS = (D_IN - 1, 2 * D_IN, 1)  # twice the width would fit into pictures of twice the pixels
-
-
 @pytest.mark.parametrize(
     ("x", "change"),
     [
-        *((torch.randn(4, width), lambda layer: layer) for width in WIDTHS),
+        (torch.randn(4, 2 * D_IN), nn.Module.float),  # would fit into pictures of twice the pixels
         (torch.randn(4, D_IN), nn.Module.double),
-        (torch.randn(4, D_IN).double(), lambda layer: layer),
+        (torch.randn(4, D_IN).double(), nn.Module.float),
         (torch.randn(4, D_IN), lambda layer: layer.to("meta")),
     ],
 )
@@ -222,8 +205,7 @@ def test_what_a_plain_layer_refuses_is_refused_in_the_same_words(convolutions, x
     ("x", "change"),
     [
         (torch.randn(4, D_IN).double(), nn.Module.double),
-        (torch.randn(4, D_IN).bfloat16(), nn.Module.bfloat16),
-        (torch.empty(0, D_IN), lambda layer: layer),
+        (torch.empty(0, D_IN), nn.Module.float),
     ],
 )
 def test_what_is_not_accelerated_is_the_plain_layers(convolutions, x, change):
@@ -243,23 +225,21 @@ def test_small_inputs_take_the_linear_layer(monkeypatch):
     assert torch.equal(layer(x[1:]), plain(x[1:]))
     with pytest.raises(AssertionError, match="a convolution"):
         layer(x)
-    with monkeypatch.context() as off:
-        off.setattr(torch.backends.mkldnn, "enabled", False)
-        assert torch.equal(layer(x), plain(x))
     monkeypatch.setattr(performance, "FEWEST_MULTIPLICATIONS", 1)
     assert torch.equal(layer(x[:1023]), plain(x[:1023]))
     with pytest.raises(AssertionError, match="a convolution"):
         layer(x[:1024])
+    monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
+    assert torch.equal(layer(x), plain(x))
 
 
-@pytest.mark.parametrize("dynamic", [None, True])
-def test_compiles_as_one_graph(monkeypatch, dynamic):
+def test_compiles_as_one_graph(monkeypatch):
     monkeypatch.setattr(performance, "onednn_is_faster", lambda: True)
     monkeypatch.setattr(performance, "FEWEST_TOKENS", 6)
     monkeypatch.setattr(performance, "FEWEST_MULTIPLICATIONS", 1)
     layer, plain = layers()
     torch.compiler.reset()
-    compiled = torch.compile(layer, backend="eager", fullgraph=True, dynamic=dynamic)
+    compiled = torch.compile(layer, backend="eager", fullgraph=True)
     for tokens in (32, 7, 5):  # 16 pictures, one picture, none
         x = torch.randn(tokens, D_IN)
         torch.testing.assert_close(compiled(x), plain(x))
@@ -272,7 +252,6 @@ def test_compiles_as_one_graph(monkeypatch, dynamic):
         ({"cpu_name": "AMD EPYC 9B14", "avx512_f": True}, False, True, False),
         ({"cpu_name": "AMD EPYC 9B14", "avx512_f": True}, True, False, False),
         ({"cpu_name": "AMD EPYC 7763 64-Core Processor", "avx512_f": False}, True, True, False),
-        ({"cpu_name": "AMD EPYC 7763 64-Core Processor"}, True, True, False),
         ({"cpu_name": "Intel(R) Xeon(R) Platinum 8480+", "avx512_f": True}, True, True, False),
         ({}, True, True, False),
     ],
@@ -285,6 +264,9 @@ def test_only_where_it_was_measured_to_be_faster(monkeypatch, cpu, mkl, onednn, 
     )
     monkeypatch.setattr(torch, "backends", backends)
     assert onednn_is_faster.__wrapped__() is faster
+    layer = nn.Linear(3, 2)
+    monkeypatch.setattr(performance, "onednn_is_faster", onednn_is_faster.__wrapped__)
+    assert type(accelerate(layer)) is (OneDNNLinear if faster else nn.Linear)
 
 
 def test_a_torch_that_names_no_processor_is_no_error(monkeypatch):
