@@ -9,13 +9,10 @@ from chapter3_helpers.dot_products import (
     attention_scores_loop,
     simple_self_attention,
 )
-from chapter3_helpers.sentence import example_batch, example_inputs
+from chapter3_helpers.sentence import example_inputs
 from tests.golden import golden
 
 BOTH = pytest.mark.parametrize("scores_of", [attention_scores_loop, attention_scores])
-ALL = pytest.mark.parametrize(
-    "function", [attention_scores_loop, attention_scores, simple_self_attention]
-)
 
 
 def tokens(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -72,10 +69,3 @@ def test_simple_self_attention_is_torch_s_attention_without_scaling(shape):
     expected = functional.scaled_dot_product_attention(x, x, x, scale=1.0)
     torch.testing.assert_close(context, expected)
     torch.testing.assert_close(weights @ x, expected)
-
-
-def test_the_batch_of_the_chapter():
-    context, weights = simple_self_attention(example_batch())
-    assert weights.shape == (2, 6, 6)
-    for sentence in context:
-        assert_prints_as(sentence, "context")

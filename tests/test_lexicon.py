@@ -1,11 +1,9 @@
 """Words with named features: a dot product counts what two words share, and can say what."""
 
 import pytest
-import torch
 
 from chapter3_helpers.lexicon import (
     FEATURES,
-    WORDS,
     embed_by_features,
     features_of,
     shared_features,
@@ -42,11 +40,6 @@ def test_why_two_words_match_has_a_name(first, second, shared):
     assert shared_features(first, second) == shared_features(second, first) == shared
 
 
-def test_every_word_of_the_lexicon_can_be_found():
-    for feature in FEATURES:
-        assert all(feature in features_of(word) for word in WORDS[feature])
-
-
 def test_capitals_and_a_plural_are_the_same_word_and_a_word_keeps_its_own_s():
     assert features_of("DOGS") == features_of("dog")
     assert features_of("glass") == features_of("glasss") != features_of("glas") == ()
@@ -59,16 +52,10 @@ def test_the_running_example_is_known():
 def test_an_unknown_word_is_drawn_once_and_matches_nothing_in_particular():
     words = [f"gnu{i}" for i in range(200)]
     _, x, known = embed_by_features(" ".join([*words, "gnu7", "cat"]))
+    assert x.shape == (202, len(FEATURES))
     assert not any(known[:-1])
     assert x[7].equal(x[200])
     scores = x[:200] @ x[:200].T
     assert scores.mean().abs() < 0.1
     assert scores.fill_diagonal_(0).abs().max() < 2
     assert (x[:200] @ x[-1]).abs().max() < 1.01  # two features, each between -.5 and .5
-
-
-def test_any_language_can_be_tried():
-    _, x, known = embed_by_features("我想吃酸菜鱼")
-    assert x.shape == (6, len(FEATURES))
-    assert x.dtype == torch.float32
-    assert not any(known)
