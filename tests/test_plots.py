@@ -108,17 +108,11 @@ def test_description_holds_every_number_and_the_bundle_carries_it_as_alt_text():
     assert metadata["image/png"]["alt"] == text
 
 
-def test_picture_of_the_same_numbers_is_the_same_to_the_byte():
-    first, second = (heatmap(WEIGHTS, QUERIES, KEYS).figure.to_png() for _ in range(2))
-    assert first == second
-
-
 def test_hidden_cells_are_hatched_and_not_described_as_zero():
-    weights = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
-    ax = heatmap(weights, ["a", "b"], hidden=causal_mask(2))
-    assert len(ax.patches) == 1
-    assert ax.patches[0].get_hatch()
-    assert ax.patches[0].get_xy() == (1, 0)
+    ax = heatmap([[1.0, 0.0], [0.5, 0.5]], ["a", "b"], hidden=causal_mask(2))
+    (patch,) = ax.patches
+    assert patch.get_hatch()
+    assert patch.get_xy() == (1, 0)
     assert ax.description.splitlines()[-2].split() == ["a", "1.0000", "hidden"]
     assert len(ax.texts) == 3
 
@@ -138,31 +132,31 @@ def test_minus_infinity_and_nan_are_hidden_and_plus_infinity_is_not(signed):
 
 def test_plus_infinity_is_shown_among_heads_too():
     ax = head_grid([[[0.5, np.inf], [-np.inf, 2.0]]], ["a", "b"], signed=True).axes[0]
-    assert [patch.get_xy() for patch in ax.patches] == [(0, 1)]
     assert ax.collections[0].get_clim() == (-2.0, 2.0)
     ax.figure.draw_without_rendering()
     assert to_hex(ax.collections[0].get_facecolors()[1]) == SIGNED_COLOURS[-1]
-    assert ax.description.splitlines()[-2].split() == ["a", "0.5000", "inf"]
+    rows = [line.split() for line in ax.description.splitlines()[-2:]]
+    assert rows == [["a", "0.5000", "inf"], ["b", "hidden", "2.0000"]]
 
 
 def test_heatmap_draws_into_given_axes_and_returns_them():
-    figure, axes = described_figure(1, 2, caption="Two panels.")
+    figure, axes = described_figure(1, 2, panel=(4.0, 3.0), caption="Two panels.")
+    assert figure.get_size_inches().tolist() == [8.0, 3.0]
     assert heatmap(WEIGHTS, QUERIES, KEYS, title="left", ax=axes[0, 0]) is axes[0, 0]
     heatmap(WEIGHTS, QUERIES, KEYS, title="right", ax=axes[0, 1])
     text = bundle(figure)[0]["text/plain"]
     assert text.startswith("Two panels.")
     assert text.index("left") < text.index("right")
-    assert described_figure(2, 3, panel=(4.0, 1.5))[0].get_size_inches().tolist() == [12.0, 3.0]
     ordinary = Figure().subplots()
     assert heatmap(WEIGHTS, QUERIES, KEYS, ax=ordinary) is ordinary
 
 
-def test_no_figure_is_left_open_in_pyplot():
+def test_the_same_numbers_give_the_same_bytes_and_leave_no_figure_open_in_pyplot():
     from matplotlib import pyplot
 
     before = pyplot.get_fignums()
-    heatmap(WEIGHTS, QUERIES, KEYS).figure.to_png()
-    head_grid([WEIGHTS], QUERIES, KEYS).to_png()
+    first, second = (heatmap(WEIGHTS, QUERIES, KEYS).figure.to_png() for _ in range(2))
+    assert first == second
     assert pyplot.get_fignums() == before
 
 
@@ -178,15 +172,12 @@ def test_head_grid_gives_every_head_the_same_scale_and_one_colour_bar():
     ]
     assert places == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
     assert "head 2" in figure.description
-    assert "0.0750" in figure.description
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
-def test_tensors_of_any_type_with_or_without_gradient_are_drawn(dtype):
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_tensors_of_any_type_and_with_a_gradient_are_numbers(dtype):
     weights = torch.tensor(WEIGHTS, dtype=dtype, requires_grad=True)
     np.testing.assert_allclose(to_array(weights), WEIGHTS)
-    described = [heatmap(given, QUERIES, KEYS).description for given in (weights, WEIGHTS)]
-    assert described[0] == described[1]
 
 
 SCRIPTS = [
@@ -196,11 +187,11 @@ SCRIPTS = [
 
 
 def test_any_token_is_drawn_without_error_or_warning():
-    count = len(SCRIPTS)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        heatmap([[1.0] * count] * 2, SCRIPTS[:2], SCRIPTS, title=SCRIPTS[0]).figure.to_png()
-        head_grid([[[1.0]]] * count, SCRIPTS[:1], titles=SCRIPTS).to_png()
+        weights = [[1.0] * len(SCRIPTS)] * 2
+        heatmap(weights, SCRIPTS[:2], SCRIPTS, title=SCRIPTS[0]).figure.to_png()
+        head_grid([weights] * 2, SCRIPTS[:2], SCRIPTS, titles=SCRIPTS[-2:]).to_png()
 
 
 def test_a_character_that_no_font_has_reads_as_its_code_point(monkeypatch):
@@ -242,16 +233,14 @@ def test_heads_hide_the_same_cells_or_each_its_own():
         ((0.01, 0.3), {"0.01", "0.1", "0.2"}),
     ],
 )
-@pytest.mark.parametrize("side", ["x", "y"])
-def test_logarithmic_axes_have_plain_numbers(values, labels, side):
-    x, y = (values, range(len(values))) if side == "x" else (range(len(values)), values)
-    logs = {"logx": side == "x", "logy": side == "y"}
-    ax = line_plot(x, {"one": y}, xlabel="x", ylabel="y", title="t", marker="", **logs)
-    axis = ax.xaxis if side == "x" else ax.yaxis
+def test_logarithmic_axes_have_plain_numbers(values, labels):
+    words = {"xlabel": "x", "ylabel": "y", "title": "t"}
+    ax = line_plot(values, {"one": values}, **words, marker="", logx=True, logy=True)
     ax.figure.canvas.draw()
-    found = {tick.get_text() for tick in axis.get_ticklabels()}
-    assert labels <= found
-    assert not any("\\mathdefault" in label for label in found)
+    for axis in (ax.xaxis, ax.yaxis):
+        found = {tick.get_text() for tick in axis.get_ticklabels()}
+        assert labels <= found
+        assert not any("\\mathdefault" in label for label in found)
 
 
 def test_bars_are_as_high_as_their_numbers():
