@@ -129,16 +129,6 @@ def test_torchs_own_without_bias():
     refuses(ValueError, "a bias for out_proj, since that of source reaches 0.25", ours, theirs)
 
 
-def test_torchs_own_orders_its_axes_as_it_likes():
-    torch.manual_seed(0)
-    theirs = nn.MultiheadAttention(15, 3, bias=False, batch_first=False).double()
-    ours = make("fused", d_in=15)
-    copy_weights(theirs, ours)
-    x = tokens(T, B, 15)
-    expected = theirs(x, x, x, attn_mask=causal_mask(T))[0]
-    torch.testing.assert_close(ours(x.transpose(0, 1)).transpose(0, 1), expected)
-
-
 def test_weights_land_where_they_belong():
     """Numbered weights: no output could tell a query row from a key row at a wrong place."""
     wrapper = MultiHeadAttentionWrapper(3, 1, 4, 0.0, num_heads=2, qkv_bias=True)
@@ -157,20 +147,17 @@ def test_weights_land_where_they_belong():
 
 
 def test_to_the_wrapper_only_where_exact():
+    message = "source must have an out_proj that is the identity with zero bias.* by up to"
     for kind in ("split", "fused"):
         source, wrapper = make(kind, bias=True), make("wrapper", bias=True, seed=9)
-        message = "source must have an out_proj that is the identity with zero bias.* by up to"
-        refuses(ValueError, message, source, wrapper)
-        with torch.no_grad():
-            source.out_proj.weight.copy_(torch.eye(15))
-        refuses(ValueError, message, source, wrapper)
-        with torch.no_grad():
-            source.out_proj.bias.zero_()
+        source.requires_grad_(False)
+        source.out_proj.weight.copy_(torch.eye(15))
+        refuses(ValueError, message, source, wrapper)  # it has a bias
+        source.out_proj.bias.zero_()
         copy_weights(source, wrapper)
         assert_same_function(source, wrapper)
-        with torch.no_grad():
-            source.out_proj.weight[2, 1] = 0.125
-        refuses(ValueError, "by up to 0.125", source, wrapper)
+        source.out_proj.weight[2, 1] = 0.125
+        refuses(ValueError, f"{message} 0.125", source, wrapper)
 
 
 def test_bias_that_the_target_cannot_hold():
@@ -299,12 +286,6 @@ def test_shared_keys_may_hold_what_is_not_a_number():
         source.W_key.weight[0, 0] = torch.nan
     copy_weights(source, target)
     assert target.W_key.weight.isnan().nonzero().tolist() == [[0, 0]]
-    full = MultiHeadAttention(12, 12, 7, 0.0, 6).double()
-    copy_weights(source, full)
-    copy_weights(full, target)
-    with torch.no_grad():
-        full.W_key.weight[2, 0] = 5.0  # head 1 shares its keys with head 0, which has a NaN
-    refuses(ValueError, "source must have equal weights where target shares one", full, target)
 
 
 def test_rotary_positions_must_agree():
@@ -313,7 +294,6 @@ def test_rotary_positions_must_agree():
         copy_weights(source, grouped(6, rotary=True))
     with pytest.raises(ValueError, match=r"theta=10000\.0 as source has, got .*theta=500\.0"):
         copy_weights(grouped(2, rotary=True), grouped(2, rotary=True, theta=500.0))
-    copy_weights(grouped(2, rotary=True), grouped(2, rotary=True))
     copy_weights(grouped(2, rotary=True, theta=10000), grouped(2, rotary=True, theta=10000.0))
 
 
