@@ -183,11 +183,6 @@ class Hostile:
     __str__ = __eq__ = __len__ = __array__ = __float__ = __iter__ = __repr__
 
 
-class HostileMapping(dict):
-    def keys(self):
-        raise RuntimeError("no keys")
-
-
 class HostileError(Exception):
     def __str__(self):
         raise RuntimeError("no message")
@@ -197,22 +192,11 @@ def stop(error):
     raise error
 
 
-HOSTILE = [
-    10**5000,
-    -(10**5000),
-    Hostile(),
-    [Hostile()],
-    {"a": Hostile()},
-    HostileMapping(),
-    "\ud800",
-]
 about_a_dict = Exercise("00x", lambda: {"a": 1}, misconceptions={"That is two.": lambda: {"a": 2}})
 
 
-@pytest.mark.parametrize("answer", HOSTILE, ids=lambda answer: type(answer).__name__)
-@pytest.mark.parametrize(
-    "exercise", [forty_two, about_a_dict, double], ids=["42", "dict", "double"]
-)
+@pytest.mark.parametrize("answer", [10**5000, Hostile(), {"a": Hostile()}, "\ud800"], ids=type)
+@pytest.mark.parametrize("exercise", [forty_two, about_a_dict, double], ids=lambda e: e.name)
 def test_check_never_raises_whatever_the_answer_is(exercise, answer, capsys):
     for attempt in [answer, lambda *_: answer]:
         exercise.check(attempt)
@@ -456,11 +440,6 @@ def test_a_v2_of_the_readers_own_is_carried_over():
     assert v1.W_key.equal(v2.W_key.weight.T)
 
 
-def test_names_are_unique():
-    names = [exercise.name for exercise in EXERCISES]
-    assert len(names) == len(set(names))
-
-
 @pytest.mark.parametrize("path", numbered_paths(), ids=lambda path: path.stem)
 def test_answers_in_the_notebook_are_correct(path):
     """Every stub says that it was not attempted; with the answer in its place it is correct.
@@ -489,6 +468,6 @@ def test_every_exercise_of_a_topic_stands_in_its_notebook(path):
     number, topic = path.stem.split("_", 1)
     names = [exercise.name for exercise in EXERCISES if exercise.name.startswith(number)]
     texts = "\n".join(cell.source for cell in read(path).cells)
-    assert names, f"{topic} has no exercise"
+    assert len(names) == len(set(names)) > 0, topic
     for name in names:
         assert f"Exercise {name}" in texts
