@@ -47,27 +47,20 @@ def test_a_batch_holds_copies():
         ("Don't, don’t!", ("Don't", ",", "don’t", "!")),
         ("'so' dogs' '", ("'", "so", "'", "dogs", "'", "'")),
         ("a\tb\nc\u00a0d\u3000e", ("a", "b", "c", "d", "e")),
-        ("well-known", ("well", "-", "known")),
-        ("groß Ærø naïve", ("groß", "Ærø", "naïve")),
-        ("col·lecció", ("col·lecció",)),
-        ("Москва слезам не верит", ("Москва", "слезам", "не", "верит")),
-        ("Η αγάπη", ("Η", "αγάπη")),
+        ("col·leccio\u0301", ("col·lecció",)),  # a letter in two parts, then in one
         ("我想吃酸菜鱼", tuple("我想吃酸菜鱼")),
         ("我爱 PyTorch 2。", ("我", "爱", "PyTorch", "2", "。")),
         ("人々はラーメンを", tuple("人々はラーメンを")),
         ("ﾊﾛｰ ｶﾞ", ("ﾊ", "ﾛ", "ｰ", "ｶﾞ")),
-        ("나는 학생이다", ("나는", "학생이다")),
         ("\u1112\u1161\u11ab글", ("한글",)),  # a syllable in three letters, then one in one
         ("ฉันกินน้ำ ๑๒", ("ฉั", "น", "กิ", "น", "น้ำ", "๑๒")),
         ("ພາສາ", ("ພ", "າ", "ສ", "າ")),
-        ("ខ្មែរ", ("ខ្មែ", "រ")),
         ("မြန်မာစာ", ("မြ", "န်", "မာ", "စာ")),
         ("שלום, צה״ל", ("שלום", ",", "צה״ל")),
         ("שָׁלוֹם", ("שָׁלוֹם",)),
         ("السلام عليكم؟", ("السلام", "عليكم", "؟")),
         ("می\u200cخواهم", ("می\u200cخواهم",)),  # one Persian word, with a zero-width non-joiner
         ("नमस्ते क्षत्रिय", ("नमस्ते", "क्षत्रिय")),
-        ("வணக்கம்", ("வணக்கம்",)),
         ("ශ්\u200dරී ලංකා", ("ශ්\u200dරී", "ලංකා")),  # a joiner inside the first word
         ("q\u0323\u0307 y", ("q\u0323\u0307", "y")),  # two accents that no single letter has
         ("☕️👍🏽", ("☕️", "👍🏽")),
@@ -119,13 +112,6 @@ def test_equal_tokens_get_equal_vectors_and_others_do_not():
     assert torch.equal(elsewhere, x[[4, 1, 0]])
 
 
-def test_two_spellings_of_one_letter_are_one_token():
-    (composed,), x = embed_text("caf\u00e9")
-    (decomposed,), y = embed_text("cafe\u0301")
-    assert composed == decomposed
-    assert torch.equal(x, y)
-
-
 def test_another_seed_gives_other_vectors_and_no_seed_the_same():
     assert torch.equal(embed_text("a b")[1], embed_text("a b", seed=123)[1])
     assert not torch.isclose(embed_text("a b")[1], embed_text("a b", seed=124)[1]).any()
@@ -142,15 +128,10 @@ def test_vectors_follow_from_the_token_on_every_machine(token, d_in, seed):
     assert embed_text(token, d_in, seed)[1][0].tolist() == expected.tolist()
 
 
-def test_the_global_generator_is_left_alone():
-    torch.manual_seed(1)
+def test_torchs_defaults_do_not_change_the_numbers_nor_these_its_generator():
     before = torch.get_rng_state()
-    embed_text("one step")
-    assert torch.equal(torch.get_rng_state(), before)
-
-
-def test_defaults_of_torch_do_not_change_the_numbers():
     expected = embed_text("one step")[1]
+    assert torch.equal(torch.get_rng_state(), before)
     torch.set_default_dtype(torch.float64)
     try:
         assert torch.equal(embed_text("one step")[1], expected)
