@@ -1,7 +1,5 @@
 """Causal attention: what it computes, what it hides, what it drops and when."""
 
-import math
-
 import pytest
 import torch
 from torch import nn
@@ -9,7 +7,8 @@ from torch import nn
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.sentence import example_batch, example_inputs
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from tests.golden import golden
+from tests.golden import assert_prints
+from tests.oracles import by_hand, tokens
 
 B, T, D_IN, D_OUT, CONTEXT = 2, 5, 7, 3, 11  # no two alike
 biased = pytest.mark.parametrize("qkv_bias", [False, True])
@@ -20,32 +19,9 @@ def make(dropout=0.0, qkv_bias=False, dtype=torch.float64) -> CausalAttention:
     return CausalAttention(D_IN, D_OUT, CONTEXT, dropout, qkv_bias).to(dtype)
 
 
-def tokens(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
-
-
-def by_hand(attention: CausalAttention, x: torch.Tensor) -> tuple[list, list]:
-    """Attend to one sequence number by number, each query over its own past: (context, weights)."""
-    queries, keys, values = (
-        layer(x).tolist() for layer in (attention.W_query, attention.W_key, attention.W_value)
-    )
-    context, weights = [], []
-    for i, query in enumerate(queries):
-        past = range(i + 1)
-        scores = [sum(q * k for q, k in zip(query, keys[j], strict=True)) for j in past]
-        exponentials = [math.exp(score / math.sqrt(len(query))) for score in scores]
-        row = [e / sum(exponentials) for e in exponentials]
-        weights.append(row + [0.0] * (len(queries) - i - 1))
-        context.append([sum(row[j] * values[j][c] for j in past) for c in range(len(query))])
-    return context, weights
-
-
 def test_prints_the_chapters_numbers():
     torch.manual_seed(123)
-    context = CausalAttention(3, 2, 6, 0.0)(example_batch())
-    expected = torch.tensor(golden()["causal_attention"]["values"])
-    torch.testing.assert_close(context, expected, atol=5e-5, rtol=0)
+    assert_prints("causal_attention", CausalAttention(3, 2, 6, 0.0)(example_batch()))
 
 
 def test_weights_are_the_chapters_causal_weights():
@@ -53,17 +29,14 @@ def test_weights_are_the_chapters_causal_weights():
     unmasked = SelfAttention_v2(3, 2)
     attention = CausalAttention(3, 2, 6, 0.0)
     attention.load_state_dict(unmasked.state_dict())  # the same names and nothing else
-    expected = torch.tensor(golden()["causal_weights"]["values"])
-    weights = attention.attention_weights(example_inputs())
-    torch.testing.assert_close(weights, expected, atol=5e-5, rtol=0)
+    assert_prints("causal_weights", attention.attention_weights(example_inputs()))
 
 
 @biased
 def test_equals_attention_number_by_number(qkv_bias):
-    attention, x = make(qkv_bias=qkv_bias), tokens(B, T, D_IN)
-    expected = [by_hand(attention, sequence) for sequence in x]
-    context = torch.tensor([context for context, _ in expected], dtype=torch.float64)
-    weights = torch.tensor([weights for _, weights in expected], dtype=torch.float64)
+    attention, x = make(qkv_bias=qkv_bias).requires_grad_(False), tokens(T, D_IN)
+    layers = (attention.W_query, attention.W_key, attention.W_value)
+    context, weights = by_hand(*(layer(x) for layer in layers))
     torch.testing.assert_close(attention(x), context)
     torch.testing.assert_close(attention.attention_weights(x), weights)
 

@@ -13,6 +13,7 @@ from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
+from tests.oracles import tokens
 
 B, T = 2, 11
 Make = Callable[..., nn.Module]
@@ -39,11 +40,6 @@ ALL = ONE_HEAD | SIDE_BY_SIDE | MIXED | TORCH
 def make(kind: str, d_in=7, H=3, D=5, bias=False, seed=0) -> nn.Module:
     torch.manual_seed(seed)
     return ALL[kind](d_in, H, D, bias).double()
-
-
-def tokens(*shape: int) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(1)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
 
 def run(module: nn.Module, x: torch.Tensor) -> torch.Tensor:

@@ -10,23 +10,10 @@ from chapter3_helpers.dot_products import (
     simple_self_attention,
 )
 from chapter3_helpers.sentence import example_inputs
-from tests.golden import golden
+from tests.golden import assert_prints
+from tests.oracles import tokens
 
 BOTH = pytest.mark.parametrize("scores_of", [attention_scores_loop, attention_scores])
-
-
-def tokens(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
-    """Draw signed embeddings, the same ones for the same shape."""
-    generator = torch.Generator().manual_seed(7)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
-
-
-def printed(name: str) -> torch.Tensor:
-    return torch.tensor(golden()[name]["values"])
-
-
-def assert_prints_as(value: torch.Tensor, name: str) -> None:
-    torch.testing.assert_close(value, printed(name), rtol=0, atol=0.51e-4)
 
 
 @BOTH
@@ -39,9 +26,9 @@ def test_values_worked_out_by_hand(scores_of):
 @BOTH
 def test_the_printed_scores(scores_of):
     scores = scores_of(example_inputs())
-    assert_prints_as(scores, "scores")
-    assert_prints_as(scores[1], "scores_2")
-    assert_prints_as(scores[0, 1], "dot_0_1")
+    assert_prints("scores", scores)
+    assert_prints("scores_2", scores[1])
+    assert_prints("dot_0_1", scores[0, 1])
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 7), (2, 5, 7), (2, 3, 5, 7)])
@@ -56,10 +43,10 @@ def test_loop_and_matrix_product_agree_with_einsum(shape, dtype):
 
 def test_simple_self_attention_prints_the_weights_and_the_context():
     context, weights = simple_self_attention(example_inputs())
-    assert_prints_as(weights, "weights")
-    assert_prints_as(weights[1], "weights_2")
-    assert_prints_as(context, "context")
-    assert_prints_as(context[1], "context_2")
+    assert_prints("weights", weights)
+    assert_prints("weights_2", weights[1])
+    assert_prints("context", context)
+    assert_prints("context_2", context[1])
 
 
 @pytest.mark.parametrize("shape", [(5, 7), (2, 5, 7), (2, 3, 5, 7)])

@@ -1,7 +1,5 @@
 """Multi-head attention in one go: split, joined, fused."""
 
-import math
-
 import pytest
 import torch
 from torch import nn
@@ -16,17 +14,13 @@ from chapter3_helpers.fused_multihead import (
     split_heads,
 )
 from chapter3_helpers.sentence import example_batch
-from tests.golden import golden
+from tests.golden import assert_prints, golden
+from tests.oracles import by_hand, tokens
 
 B, T, D_IN, D_OUT = 2, 5, 7, 22  # no two alike, and heads of unequal number and width below
 CLASSES = [MultiHeadAttention, FusedMultiHeadAttention]
 both = pytest.mark.parametrize("cls", CLASSES)
 HEADS = pytest.mark.parametrize("num_heads", [1, 2, 11])  # head_dim 22, 11, 2
-
-
-def tokens(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64).to(dtype)
 
 
 def make(cls, num_heads=2, dropout=0.0, qkv_bias=False, context_length=13, dtype=torch.float64):
@@ -41,47 +35,23 @@ def pair(**options) -> tuple[MultiHeadAttention, FusedMultiHeadAttention]:
     return split, fused
 
 
-def by_loops(attention: MultiHeadAttention, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Attend number by number, with nothing but sums and exponentials: (context, weights)."""
-    H, D = attention.num_heads, attention.head_dim
-    queries, keys, values = (
-        layer(x).tolist() for layer in (attention.W_query, attention.W_key, attention.W_value)
-    )
-    weights = torch.zeros(len(x), H, x.shape[1], x.shape[1], dtype=x.dtype)
-    context = torch.zeros(len(x), x.shape[1], H * D, dtype=x.dtype)
-    for b in range(len(x)):
-        for h in range(H):
-            columns = range(h * D, (h + 1) * D)  # what belongs to this head
-            for i in range(x.shape[1]):
-                scores = [
-                    sum(queries[b][i][c] * keys[b][j][c] for c in columns) / math.sqrt(D)
-                    for j in range(i + 1)
-                ]
-                total = sum(math.exp(score) for score in scores)
-                for j, score in enumerate(scores):
-                    weights[b, h, i, j] = math.exp(score) / total
-                    for c in columns:
-                        context[b, i, c] += weights[b, h, i, j] * values[b][j][c]
-    return context @ attention.out_proj.weight.T + attention.out_proj.bias, weights
-
-
 @both
 def test_prints_the_chapters_numbers(cls):
     torch.manual_seed(123)
     attention = cls(3, 2, 6, 0.0, num_heads=2)  # packed or not, one seed draws the same weights
-    expected = torch.tensor(golden()["multi_head"]["values"])
-    torch.testing.assert_close(attention(example_batch()), expected, atol=5e-5, rtol=0)
+    assert_prints("multi_head", attention(example_batch()))
 
 
 @HEADS
 @pytest.mark.parametrize("qkv_bias", [False, True])
-def test_equals_attention_by_loops(num_heads, qkv_bias):
-    split, fused = pair(num_heads=num_heads, qkv_bias=qkv_bias)
-    x = tokens(B, T, D_IN)
-    context, weights = by_loops(split, x)
+def test_equals_attention_number_by_number(num_heads, qkv_bias):
+    split, fused = (m.requires_grad_(False) for m in pair(num_heads=num_heads, qkv_bias=qkv_bias))
+    x, layers = tokens(T, D_IN), (split.W_query, split.W_key, split.W_value)
+    parts = zip(*(layer(x).split(D_OUT // num_heads, dim=1) for layer in layers), strict=True)
+    contexts, weights = zip(*(by_hand(*part) for part in parts), strict=True)  # of every head
     for attention in (split, fused):
-        torch.testing.assert_close(attention(x), context)
-        torch.testing.assert_close(attention.attention_weights(x), weights)
+        torch.testing.assert_close(attention(x), split.out_proj(torch.cat(contexts, dim=1)))
+        torch.testing.assert_close(attention.attention_weights(x), torch.stack(weights))
 
 
 def test_no_token_sees_a_later_one_in_another_block_of_the_kernel():

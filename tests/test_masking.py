@@ -8,19 +8,10 @@ from torch.nn import functional
 from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
 from chapter3_helpers.sentence import example_inputs
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from tests.golden import golden
+from tests.golden import assert_prints
+from tests.oracles import tokens
 
 B, H, T, D = 2, 3, 5, 7
-
-
-def make_scores(*shape, dtype=torch.float64):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(3), dtype=dtype)
-
-
-def assert_golden(name, value):
-    rows = golden()[name]["values"]
-    expected = torch.tensor([[-torch.inf if v is None else v for v in row] for row in rows])
-    torch.testing.assert_close(value.detach(), expected, atol=1e-4, rtol=0)
 
 
 def test_printed_numbers():
@@ -29,12 +20,12 @@ def test_printed_numbers():
     attention = SelfAttention_v2(3, 2)
     weights = attention.attention_weights(x)
     visible = (~causal_mask(6)).float()
-    assert_golden("mask_simple", visible)
-    assert_golden("masked_simple", weights * visible)
-    assert_golden("masked_simple_norm", mask_then_renormalise(weights))
+    assert_prints("mask_simple", visible)
+    assert_prints("masked_simple", weights * visible)
+    assert_prints("masked_simple_norm", mask_then_renormalise(weights))
     scores = attention.W_query(x) @ attention.W_key(x).T
-    assert_golden("masked_scores", mask_scores(scores))
-    assert_golden("causal_weights", torch.softmax(mask_scores(scores) / 2**0.5, dim=-1))
+    assert_prints("masked_scores", mask_scores(scores))
+    assert_prints("causal_weights", torch.softmax(mask_scores(scores) / 2**0.5, dim=-1))
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
@@ -46,7 +37,7 @@ def test_mask_hides_exactly_what_comes_later(size):
 
 def test_true_means_hidden_as_in_multihead_attention():
     """As ``nn.MultiheadAttention`` reads a mask, and the reverse of torch's function."""
-    x = make_scores(T, D)
+    x = tokens(T, D)
     module = nn.MultiheadAttention(D, 1, bias=False).double().requires_grad_(False)
     module.in_proj_weight.copy_(torch.eye(D).repeat(3, 1))
     expected = torch.softmax(mask_scores(x @ x.T) / D**0.5, dim=-1)
@@ -58,7 +49,7 @@ def test_true_means_hidden_as_in_multihead_attention():
 
 
 def test_hidden_scores_are_minus_infinity_and_the_rest_is_kept():
-    scores = make_scores(B, H, T, T)
+    scores = tokens(B, H, T, T)
     before = scores.clone()
     masked = mask_scores(scores)
     assert torch.equal(scores, before)  # not in place
@@ -68,7 +59,7 @@ def test_hidden_scores_are_minus_infinity_and_the_rest_is_kept():
 
 
 def test_both_ways_agree():
-    scores = make_scores(B, H, T, T)
+    scores = tokens(B, H, T, T)
     weights = torch.softmax(scores, dim=-1)
     before = weights.clone()
     renormalised = mask_then_renormalise(weights)
@@ -78,7 +69,7 @@ def test_both_ways_agree():
 
 @pytest.mark.parametrize("token", range(T))
 def test_no_earlier_row_depends_on_a_later_score(token):
-    scores = make_scores(T, T, dtype=torch.float32)
+    scores = tokens(T, T, dtype=torch.float32)
     altered = scores.clone()
     altered[:, token] += 100.0
     left, right = (torch.softmax(mask_scores(s), dim=-1) for s in (scores, altered))
@@ -88,8 +79,8 @@ def test_no_earlier_row_depends_on_a_later_score(token):
 
 
 def test_no_gradient_reaches_a_hidden_score():
-    scores = make_scores(T, T).requires_grad_()
-    pattern = make_scores(T, T) + 2
+    scores = tokens(T, T).requires_grad_()
+    pattern = tokens(T, T) + 2
     for weights in (
         torch.softmax(mask_scores(scores), dim=-1),
         mask_then_renormalise(torch.softmax(scores, dim=-1)),
@@ -107,5 +98,5 @@ def test_renormalising_fails_where_the_future_takes_all_and_masking_does_not():
 
 
 def test_half_precision_stays_half():
-    scores = make_scores(B, T, T).half()
+    scores = tokens(B, T, T).half()
     assert mask_scores(scores).dtype == mask_then_renormalise(scores.exp()).dtype == torch.half
