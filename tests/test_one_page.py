@@ -72,7 +72,7 @@ def changed(*edits: tuple[str, str]) -> str:
         ("self.attention(self.norm1(x))", "self.attention(x)"),
         ("torch.relu", ""),
         (" + self.positions.weight[: ids.shape[1]]", ""),
-        ("return x + self.dropout(worked)", "return self.dropout(worked)"),
+        ("return x + self.dropout", "return self.dropout"),
     ],
 )
 def test_the_comparison_with_the_package_notices_a_changed_line(edit):
@@ -230,12 +230,12 @@ def test_the_table_of_shapes_is_what_its_code_gives(column, made):
     space["V"] = space["output"].out_features
     with torch.device(space["ids"].device):
         for row in rows("Shapes"):
-            code = row[1].strip("`")
+            code = row[2].strip("`")
             name, _, value = code.rpartition(" = ")
             result = eval(value or name, space)
             space |= {name: result} if name else {}
             assert str(tuple(result.shape)) == row[column], code
-            letters = row[2].replace("4d", "4 * d").strip("()").split(", ")
+            letters = row[1].replace("4d", "4 * d").strip("()").split(", ")
             assert [eval(letter, space) for letter in letters] == list(result.shape), code
 
 
