@@ -1,8 +1,8 @@
 """What is refused and what is said of it: a row for every argument that somebody could get wrong.
 
-What a check says of any argument stands first, once; after that a row proves that an argument is
-checked at all. What is refused in the middle of things (a cache half full, a process of several,
-weights that do not fit) is tested where those things are.
+A row proves that an argument is checked, and by which check; what attention modules refuse stands
+in checks/test_modules, for all of them. What is refused in the middle of things (a cache half full,
+a process of several, weights that do not fit) is tested where those things are.
 """
 
 import math
@@ -144,23 +144,13 @@ REFUSED = [
     (lambda: numbers.check_number("p", 10**400), V, "p must be a finite number, got 10000"),
     (lambda: numbers.check_number("p", "1"), T, "p must be a number, got '1' (str)"),
     (lambda: numbers.check_number("p", True), T, "p must be a number, got True (bool)"),
-    (lambda: numbers.check_positive(a=1, b=0), V, "b must be above 0, got 0"),
-    (lambda: numbers.check_dropout(1.0), V, "dropout must be in [0, 1), got 1.0"),
-    (lambda: numbers.check_flag("f", 1), T, "f must be True or False, got 1 (int)"),
-    (lambda: numbers.check_choice("w", "c", ("a", "b")), V, "w must be one of 'a', 'b', got 'c'"),
-    (lambda: numbers.check_heads(5, 2), V, "divisible by num_heads, got d_out=5 and num_heads=2"),
-    (lambda: tensors.check_tensor("x", [[1.0]]), T, "x must be a torch.Tensor, got list"),
-    (lambda: tensors.check_tensor("x", ones(3)), V, "(..., T, d_in), got 1 dimension(s): (3,)"),
     (
         lambda: tensors.check_tensor("x", ones(2, 3), dims=(1, 3), form="(T,) or (B, T, d)"),
         V,
         "x must have shape (T,) or (B, T, d), got 2 dimension(s): (2, 3)",
     ),
-    (lambda: tensors.check_tensor("x", ones(2, 0)), V, "x must not be empty, got shape (2, 0)"),
-    (lambda: tensors.check_tensor("x", ones(2, 3).int()), V, "must be a floating ... int32"),
     (lambda: tensors.check_tensor("x", ones(2, 3).cfloat()), V, "floating ... complex64"),
     (lambda: tensors.check_square("x", ones(3, 2, 3)), V, "shape (..., T, T), got (3, 2, 3)"),
-    (lambda: tensors.check_square("x", ones(3)), V, "(..., T, T), got 1 dimension"),
     (lambda: ids([1, 2]), T, "x must be a torch.Tensor, got list"),
     (lambda: ids(tensor(1)), V, "x must have shape (T,) or (B, T), not empty, got ()"),
     (lambda: ids(zeros(0)), V, "not empty, got (0,)"),
@@ -230,10 +220,6 @@ REFUSED = [
     # transformer block
     *(
         (lambda name=name: fold(**{name: [[1.0]]}), T, f"{name} must be a torch.Tensor, got list")
-        for name in ("alpha1", "alpha2", "V1", "V2")
-    ),
-    *(
-        (lambda name=name: fold(**{name: zeros(5, 5)}), V, f"{name} must be a floating-point")
         for name in ("alpha1", "alpha2", "V1", "V2")
     ),
     *(
