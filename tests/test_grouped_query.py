@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch.nn import functional
 
-from chapter3_helpers import grouped_query
 from chapter3_helpers.grouped_query import (
     GroupedQueryAttention,
     grouped_attention,
@@ -241,31 +240,17 @@ def test_without_a_cache_nothing_is_kept_and_a_new_one_takes_no_memory():
 
 
 @torch.no_grad()
-def test_no_token_is_moved_or_copied(monkeypatch):
+def test_no_token_is_moved_or_copied_and_frequencies_are_computed_once(monkeypatch):
     module, x = make(), tokens(B, T)
     cache = filled(module, x[:, :1])
-    home = cache.keys.data_ptr(), cache.values.data_ptr()
+    home, frequencies = (cache.keys.data_ptr(), cache.values.data_ptr()), cache.frequencies
     calls = spy_on_attention(monkeypatch)
     module(x[:, 1:2], cache)
     module(x[:, 2:], cache)
     seen = [(keys.data_ptr(), values.data_ptr(), keys.shape) for _, keys, values in calls]
     assert seen == [(*home, (B, 2, 2, D)), (*home, (B, 2, T, D))]
     assert (cache.keys.data_ptr(), cache.values.data_ptr()) == home
-
-
-@torch.no_grad()
-def test_rotary_frequencies_are_computed_once_for_a_cache(monkeypatch):
-    module, x = make(context_length=100), tokens(1, 100)
-    computed = []
-    frequencies = grouped_query.rotary_frequencies
-
-    def spy(head_dim, length, theta):
-        computed.append(length)
-        return frequencies(head_dim, length, theta)
-
-    monkeypatch.setattr(grouped_query, "rotary_frequencies", spy)
-    in_pieces(module, x, 1)
-    assert computed == [100]
+    assert cache.frequencies is frequencies
 
 
 @torch.no_grad()
