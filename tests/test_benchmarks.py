@@ -41,8 +41,9 @@ def _one_thread():
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_all_variants_are_one_function_with_one_set_of_weights(device):
+    x, before = torch.randn(2, 5, 21, device=device), torch.get_rng_state()
     made = make_variants(SMALL, device)
-    x = torch.randn(2, 5, 21, device=device)
+    assert torch.equal(torch.get_rng_state(), before), "the caller's random numbers stay"
     expected = shared_weights(SMALL).to(device)(x)
     for variant in made:
         torch.testing.assert_close(variant.call(x), expected, atol=1e-5, rtol=1e-5)
@@ -79,12 +80,15 @@ def test_what_is_wrong_is_listed_and_not_timed_and_condemns_no_other(name, error
 
 
 def test_a_wrong_variant_is_seen_in_the_exit_status(tmp_path, monkeypatch):
-    for name in ("measure_memory", "measure_generation", "save"):
+    saved = []
+    for name in ("measure_memory", "measure_generation"):
         monkeypatch.setattr(benchmark, name, lambda *_: [])
+    monkeypatch.setattr(benchmark, "save", lambda _, found: saved.append(len(found["times"])) or [])
     for reason, status in (("WRONG by 1, not timed", 1), ("left out: needs about 9 GB", 0)):
         row = {"sizes": "(1, 6, 4, 2)", "variant": "split", "pass": "forward", "reason": reason}
         monkeypatch.setattr(benchmark, "measure_sizes", lambda *_, row=row: [row])
         assert benchmark.main(["--quick", "--device", "cpu", "--out", str(tmp_path)]) == status
+    assert saved == [0, 1, 2] * 2, "after every part, so that stopping the rest loses nothing"
 
 
 def test_a_gpu_that_is_missing_is_named(monkeypatch, capsys):
@@ -272,7 +276,7 @@ def test_passes_are_counted_in_place_too_and_views_are_not(call, passes):
     assert count_passes(lambda: call(x), x.numel()) == passes
 
 
-def test_peak_memory_is_the_highest_moment_and_not_the_sum():
+def test_peak_memory_is_the_highest_moment_and_not_the_sum(capfd):
     x = torch.ones(1000)
 
     def call():
@@ -283,6 +287,8 @@ def test_peak_memory_is_the_highest_moment_and_not_the_sum():
 
     assert peak_memory(call) == 8000
     assert peak_memory(lambda: None) == 0
+    print("still here", file=sys.stderr)
+    assert capfd.readouterr().err == "still here\n", "what torch's profiler says is not shown"
 
 
 @pytest.mark.parametrize(

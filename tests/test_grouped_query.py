@@ -312,7 +312,10 @@ def test_another_dtype_or_device_half_way_is_refused():
         module.float().to("meta")(x[:, held:].to("meta"), cache)
     assert state_of(cache) == before
     cache.truncate(0)  # empty, it follows whatever comes
-    make().double()(x.double(), cache)
+    double, x = make().double(), x.double()
+    weights = double.attention_weights(x, cache)
+    torch.testing.assert_close(weights, double.attention_weights(x))
+    double(x, cache)
     assert cache.keys.dtype == cache.values.dtype == torch.float64
 
 
