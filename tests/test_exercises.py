@@ -371,6 +371,7 @@ def by_the_place(kind):
         (NEAREST, lambda x: (x @ x.T).topk(2).indices[:, 1], "You took the second"),
         (CARRY_WEIGHTS, carry(lambda weight: weight.T.clone()), "correct."),
         (CARRY_WEIGHTS, carry(lambda weight: weight.T), "both models keep them in"),
+        (CARRY_WEIGHTS, lambda v2: v2, "not hold what was expected: W_query, W_key, W_value."),
         (TOSSES_COINS, tosses(100), "correct."),
         (TOSSES_COINS, tosses(100, answer=lambda truth: truth), "correct."),
         (TOSSES_COINS, tosses(100, answer=lambda truth: truth.numpy()), "correct."),
