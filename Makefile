@@ -26,12 +26,13 @@ export JUPYTER_PLATFORM_DIRS := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 # Wide names in the file list; no figure is higher than a projector's window. What is closed says no
-# first line of what came out, which is an answer.
+# first line of what came out, which is an answer, and can be opened where the code is folded as well.
 define CUSTOM_CSS
 body { --jp-sidebar-min-width: 280px }
 .jp-RenderedImage img { max-height: calc(100vh - 130px); width: auto }
 .jp-OutputPlaceholder .jp-PlaceholderText { font-size: 0 }
 .jp-OutputPlaceholder .jp-PlaceholderText::after { content: "Show what came out"; font-size: var(--jp-code-font-size) }
+.jp-Cell-outputWrapper:has(> .jp-OutputPlaceholder) { display: flex !important }
 endef
 export CUSTOM_CSS
 

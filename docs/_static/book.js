@@ -102,14 +102,15 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
     place.append(control.label, " ", value);
     bar.append(place);
   }
-  // A click on the picture; once more on the same takes away what nothing else can pick.
+  // A click on the picture; all of it once more takes away what nothing else can pick.
   c3Hands(root, (settings) => {
     const picks = controls.filter((control) => control.name in settings);
     const labels = picks.map(({ name, labels }) => {
       const value = String(settings[name]);
       return labels?.find((label) => label === value || label.startsWith(`${value} `));
     });
-    const again = picks.every((control, i) => control.kind === "picked" && chosen[control.name] === labels[i]);
+    const picked = controls.filter((control) => control.kind === "picked" && chosen[control.name] !== "None");
+    const again = [...picks, ...picked].every((control) => control.kind === "picked" && chosen[control.name] === labels[picks.indexOf(control)]);
     picks.forEach((control, i) => { chosen[control.name] = again ? "None" : labels[i] ?? chosen[control.name]; });
     draw();
   });
