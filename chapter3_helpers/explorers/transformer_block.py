@@ -126,8 +126,8 @@ def transformer_block_panels(
     looks = [
         Bars(
             f"{name}: where {labels[chosen]} looks",
-            labels[: chosen + 1],
-            weights[chosen, : chosen + 1],
+            labels,  # of later letters too: a click on another row moves no matrix below
+            weights[chosen],
             decimals=2,
             beside=i > 0,
             side="k",

@@ -56,8 +56,9 @@ def test_what_nothing_else_can_pick_the_same_click_takes_away():
     for shown in (True, False, True):
         subject.pick({"query": 3, "key": 1})
         assert ("takes from" in subject.view.value) == shown
-    subject.pick({"query": 4})
-    assert subject.settings["key"] == 1
+    for _ in range(2):  # a token alone is a part of what is picked, and takes nothing away
+        subject.pick({"query": 4})
+        assert subject.settings["key"] == 1
     subject.reset()
     assert subject.view.value == before
 

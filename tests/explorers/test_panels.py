@@ -6,6 +6,7 @@ import io
 import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -167,6 +168,8 @@ def test_the_path_of_one_number_takes_off_the_largest_score_where_powers_grow_to
     small = NumberPath("ab", 0, 1, queries / 30, keys, values)
     assert [what for what, *_ in small.steps()][2] == "e to the power"
     assert small.numbers["power"] == pytest.approx(np.exp(0.9))
+    assert "e<sup>0.9000</sup>" in small.html()
+    assert "what “0 a” takes from “1 a”" in replace(small, tokens="aa").html()
 
 
 def test_negative_numbers_after_a_sign_stand_in_brackets():

@@ -1,5 +1,6 @@
 """The explorer of two layers shows where each looks, and what it expects."""
 
+import pytest
 import torch
 
 from chapter3_helpers.explorers.core.panels import Bars, Matrix
@@ -44,7 +45,9 @@ def test_panels_show_the_chosen_letter_its_layers_and_what_may_come_next():
 def test_a_letter_that_is_new_has_no_earlier_place_and_of_several_the_nearest_counts():
     new = shown(letter=3, layers=ONE)
     assert new.only(Matrix).picked_column is None
-    assert [len(panel.labels) for panel in new.all(Bars)] == [4, LIKELIEST]
+    looks, likely = new.all(Bars)
+    assert looks.values[:4].sum() == pytest.approx(1)  # and nothing for later letters
+    assert len(likely.labels) == LIKELIEST
     assert "“holi” … " in new.note
     assert new.note.endswith("“i” stands here for the first time.")
     assert shown(phrase="abacaxa", letter=6).state["place"] == 4

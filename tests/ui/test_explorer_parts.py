@@ -131,9 +131,12 @@ def test_a_click_shows_the_arithmetic_beside_and_the_cell_stays_where_it_was(big
         before = cell.bounding_box()
         cell.click()
         big.settle("show row 4, column 1", lambda s: (s["row"], s["column"]) == (4, 1))
-        expect(big.root.locator(".c3path")).to_contain_text("what “Bob” takes from “saw”")
+        expect(big.root.locator(".c3path")).to_contain_text("what “Bob” takes from “1 saw”")
         after = cell.bounding_box()
         assert (after["x"], after["y"]) == pytest.approx((before["x"], before["y"]), abs=2)
+        page.keyboard.press("ArrowDown")  # from the row that was clicked
+        assert page.evaluate("document.activeElement.innerText") == "saw"
+        assert marked(big, "k") == set()  # the keyboard points now, not the mouse at rest
         big.root.get_by_role("radio", name="weights", exact=True).click()
         big.settle("show the weights", lambda settings: settings["show"] == "weights")
     big.root.locator(".c3lines text[data-k='3']").click()

@@ -12,6 +12,7 @@ const SIDES = ["q", "k", "strip"];
 // Listen to one explorer; pick(settings) is called with what a click changes.
 function hands(root, pick) {
   let hovered = null; // what the mouse is over
+  let resting = false; // the keyboard points: a picture that changes under the mouse is no pointing
   let focused = null; // where the keyboard is: which drawing, which stop in it, which of its labels
 
   // The query, the key and the strip that an element stands for, if any.
@@ -26,7 +27,7 @@ function hands(root, pick) {
 
   // Mark what is pointed at, wherever it stands.
   function mark() {
-    const held = root.contains(document.activeElement) ? document.activeElement : null;
+    const held = root.querySelector(":focus-visible"); // not what a click has left the focus on
     const at = hovered ? meant(hovered) : meant(held);
     for (const side of SIDES) {
       root.toggleAttribute(`data-pointed-${side}`, side in at);
@@ -48,7 +49,16 @@ function hands(root, pick) {
       settings[name] = side === "strip" ? at.strip : Number(at[side]);
       hit = true;
     }
-    if (hit) pick(settings);
+    if (!hit) return;
+    labelOf(element, at)?.focus({ preventScroll: true }); // from here the arrow keys go on
+    pick(settings);
+  }
+
+  // The label to which something in a drawing belongs: for a cell that of its row.
+  function labelOf(element, at) {
+    const all = [...(element.closest("table, svg")?.querySelectorAll("[data-stop]") ?? [])];
+    const belongs = SIDES.map((side) => all.find((label) => side in at && meant(label)[side] === at[side]));
+    return element.closest("[data-stop]") ?? belongs.find(Boolean);
   }
 
   // All labels that share a stop of the Tab key.
@@ -64,7 +74,8 @@ function hands(root, pick) {
     else if (event.key in STEPS) {
       const all = labels(label.closest("table, svg"), label.dataset.stop);
       const next = all.indexOf(label) + STEPS[event.key];
-      hovered = null; // the keyboard points now
+      hovered = null;
+      resting = true;
       all[Math.max(0, Math.min(next, all.length - 1))].focus();
     } else return;
     event.preventDefault();
@@ -94,7 +105,12 @@ function hands(root, pick) {
 
   const point = (element) => { hovered = element?.closest(SIDES.map((side) => `[data-${side}]`).join()) ?? null; mark(); };
   const listeners = {
-    mouseover: (event) => point(event.target),
+    mouseover: (event) => resting || point(event.target),
+    mousemove: (event) => {
+      if (!resting || !(event.movementX || event.movementY)) return;
+      resting = false;
+      point(event.target);
+    },
     mouseleave: () => point(null),
     click: (event) => click(event.target),
     keydown: key,

@@ -134,8 +134,8 @@ class NumberPath(Panel):
             f'<tr><th scope="row">{what}<td>{how}<td>= {result}</tr>'
             for what, how, result in self.steps()
         )
-        asker = escape((self.askers or self.tokens)[self.row])
-        asked = escape(self.tokens[self.column])
+        asker = escape(_named(self.askers or self.tokens, self.row))
+        asked = escape(_named(self.tokens, self.column))
         return (
             f'<div class="c3w c3path"><p>what “{asker}” takes from “{asked}”</p>{self._pair()}'
             f'<table class="c3p">{rows}</table></div>'
@@ -191,12 +191,11 @@ class NumberPath(Panel):
             seen = "hidden from this query" if hides else "may be seen"
             steps.append(("mask", f"“{escape(self.tokens[self.column])}”: {seen}", masked))
         if found["shift"]:
-            how, masked = (
-                f"{masked} − {_signed(say(found['shift']))}",
-                say(found["masked"] - found["shift"]),
-            )
-            steps.append(("minus the row’s largest", how, masked))
-        steps.append(("e to the power", f"e<sup>{masked}</sup>", say(found["power"])))
+            how = f"{masked} − {_signed(say(found['shift']))}"
+            steps.append(("minus the row’s largest", how, say(found["masked"] - found["shift"])))
+        # with more decimals, or what a reader works out from it is another number
+        exponent = self._say(found["masked"] - found["shift"], at_least=4)
+        steps.append(("e to the power", f"e<sup>{exponent}</sup>", say(found["power"])))
         powers = [power for power in found["powers"] if power > 0]
         row = " + ".join(say(power) for power in powers) or "nan"  # inf - inf
         if len(powers) > MOST_TERMS:
@@ -216,12 +215,17 @@ class NumberPath(Panel):
         what = 'times the <b class="v">value</b>'
         return [*steps, (what, f"{say(found['dropped'])} · ({value})", f"({part})")]
 
-    def _say(self, number: float) -> str:
-        decimals = self.decimals or decimals_for(self.numbers["weights"])
+    def _say(self, number: float, at_least: int = 0) -> str:
+        decimals = max(self.decimals or decimals_for(self.numbers["weights"]), at_least)
         said = f"{float(number):z.{decimals}f}"
         if 1e6 <= abs(number) < math.inf:  # a mask of -1e10, say
             said = f"{number:.2g}".replace("e+", "e")
         return said.replace("inf", "∞").replace("-", "−")
+
+
+def _named(tokens: Sequence[str], n: int) -> str:
+    """Return a token, with its place as on the buttons where it stands at another one too."""
+    return f"{n} {tokens[n]}" if list(tokens).count(tokens[n]) > 1 else tokens[n]
 
 
 def _signed(number: str) -> str:

@@ -167,11 +167,12 @@ class Explorer(widgets.VBox):
         """Do what a click on the picture asks for.
 
         The picture that was clicked may be an older one: what it offers and the controls do not,
-        such as a token of a longer sentence, is passed over. What nothing but a click can pick, the
-        same click once more takes away.
+        such as a token of a longer sentence, is passed over. What nothing but a click can pick is
+        taken away by a click that picks all of it once more.
         """
-        picked = {c.name for c in self.controls if isinstance(c, Picked)}
-        if values.keys() <= picked and values.items() <= self.settings.items():
+        settings = self.settings
+        picked = {c.name: settings[c.name] for c in self.controls if isinstance(c, Picked)}
+        if values == {name: value for name, value in picked.items() if value is not None}:
             values = dict.fromkeys(values)
         with contextlib.suppress(ValueError):
             self.set(**values)
