@@ -159,14 +159,42 @@ function openFold() {
 }
 
 addEventListener("hashchange", openFold);
-addEventListener("DOMContentLoaded", () => {
+document.addEventListener("DOMContentLoaded", () => {
   openFold();
-  // Sphinx marks what was searched for, but not in this theme, which can search on every page.
-  if (document.getElementById("search-results")) return;
-  SphinxHighlight.highlightSearchWords();
-  setTimeout(() => {
-    for (const word of document.querySelectorAll("details:not([open]) .highlighted")) word.closest("details").open = true;
-    document.querySelector("article .highlighted")?.scrollIntoView({ block: "center" });
-  }, 100);
+  if (document.getElementById("search-results")) searchWithFewerWords();
+  else markWhatWasSearched();
 });
+
+// Sphinx lists the pages that have every word. Where none has, they are searched for all words but one.
+function searchWithFewerWords() {
+  const search = Search.performTermsSearch;
+  Search.performTermsSearch = (words, excluded) => {
+    let tried = [words], found = search(words, excluded);
+    while (!found.length && tried[0].size > 1) {
+      const fewer = tried.flatMap((some) => [...some].map((out) => [...some].filter((word) => word !== out)));
+      tried = [...new Map(fewer.map((some) => [some.join(), new Set(some)])).values()];
+      found = tried.flatMap((some) => search(some, excluded));
+    }
+    return found;
+  };
+}
+
+// Sphinx would mark the words, but not in this theme, and it stops at the first drawing. What led to no
+// section leads to the paragraph with the most of the words.
+function markWhatWasSearched() {
+  const words = (localStorage.getItem("sphinx_highlight_terms") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+  localStorage.removeItem("sphinx_highlight_terms");
+  let [best, most] = [null, 0];
+  for (const block of document.querySelectorAll("article :is(h1, h2, h3, p, li, tr, pre)")) {
+    if (block.closest(".c3-explorer")) continue;
+    const found = words.filter((word) => block.textContent.toLowerCase().includes(word));
+    for (const word of found) _highlightText(block, word, "highlighted");
+    const weight = found.length - (block.localName === "pre") / 2; // sentences before code
+    if (weight > most) [best, most] = [block, weight];
+  }
+  if (!best || location.hash) return;
+  for (let fold = best.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  best.scrollIntoView({ block: "center" });
+}
+
 addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => (fold.open = true)));
