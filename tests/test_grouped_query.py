@@ -250,7 +250,7 @@ def test_no_token_is_moved_or_copied_and_frequencies_are_computed_once(monkeypat
     seen = [(keys.data_ptr(), values.data_ptr(), keys.shape) for _, keys, values in calls]
     assert seen == [(*home, (B, 2, 2, D)), (*home, (B, 2, T, D))]
     assert (cache.keys.data_ptr(), cache.values.data_ptr()) == home
-    assert cache.frequencies is frequencies
+    assert cache.frequencies is frequencies is not None
 
 
 @torch.no_grad()
@@ -312,11 +312,10 @@ def test_another_dtype_or_device_half_way_is_refused():
         module.float().to("meta")(x[:, held:].to("meta"), cache)
     assert state_of(cache) == before
     cache.truncate(0)  # empty, it follows whatever comes
-    double, x = make().double(), x.double()
-    weights = double.attention_weights(x, cache)
-    torch.testing.assert_close(weights, double.attention_weights(x))
-    double(x, cache)
-    assert cache.keys.dtype == cache.values.dtype == torch.float64
+    rough, x = make().bfloat16(), x.bfloat16()
+    assert torch.equal(rough.attention_weights(x, cache), rough.attention_weights(x))
+    rough(x, cache)
+    assert cache.keys.dtype == cache.values.dtype == torch.bfloat16
 
 
 @torch.no_grad()

@@ -70,6 +70,7 @@ def test_exercise_3_1():
 )
 def test_equals_torch(attention_class, options, d_out):
     attention, x = make(attention_class, d_out=d_out, **options), tokens(B, T, D_IN)
+    assert len(list(attention.parameters())) == (6 if options else 3)
     queries, keys, values = project(attention, x)
     expected = functional.scaled_dot_product_attention(queries, keys, values)
     torch.testing.assert_close(attention(x), expected)
