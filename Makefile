@@ -32,7 +32,7 @@ body { --jp-sidebar-min-width: 280px }
 .jp-RenderedImage img { max-height: calc(100vh - 130px); width: auto }
 .jp-OutputPlaceholder .jp-PlaceholderText { font-size: 0 }
 .jp-OutputPlaceholder .jp-PlaceholderText::after { content: "Show what came out"; font-size: var(--jp-code-font-size) }
-.jp-Cell-outputWrapper:has(> .jp-OutputPlaceholder) { display: flex !important }
+.jp-CodeCell .jp-Cell-outputWrapper:has(> .jp-OutputPlaceholder) { display: flex !important }
 endef
 export CUSTOM_CSS
 

@@ -60,6 +60,9 @@ def test_make_lab_opens_the_first_notebook(lab, browser):
     assert names.evaluate_all(cut) == []
     closed = page.locator(".jp-OutputPlaceholder .jp-PlaceholderText").first
     assert closed.evaluate("text => getComputedStyle(text).fontSize") == "0px"
+    # where the code is folded as well, JupyterLab hides what was closed
+    closed.evaluate("e => e.closest('.jp-Cell-outputWrapper').classList.add('lm-mod-hidden')")
+    expect(closed).to_be_visible()
     kernel = page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]')
     expect(kernel.first).to_be_visible(timeout=120_000)
     assert page.locator(".jp-mod-dirty").count() == 0  # nothing was changed, so nothing to save
