@@ -166,6 +166,7 @@ def test_head_grid_gives_every_head_the_same_scale_and_one_colour_bar():
     panels, bars = figure.axes[:3], figure.axes[3:]
     assert len(bars) == 1
     assert {ax.collections[0].get_clim() for ax in panels} == {(0.0, 1.0)}
+    assert all(ax.yaxis_inverted() for ax in panels), "the first query stands on top"
     five = head_grid(np.zeros((5, 2, 3)), QUERIES, KEYS, columns=2).axes[:5]
     places = [
         (ax.get_subplotspec().rowspan.start, ax.get_subplotspec().colspan.start) for ax in five
