@@ -193,10 +193,10 @@ def attention_panels(settings: Settings, classes: Classes = CLASSES) -> list[Pan
         large = partial(attention_flow, state, head, row, alone=True)
         panels.append(Flow(flow, large, pick=STRIP))
         strip = settings.get("strip")
-        if strip in {block.name for block in flow.blocks}:
-            panels.append(
-                Strip(strip, flow[strip].shape, strip_code(settings, state, strip, classes))
-            )
+        for drawn in (flow, large()) if strip else ():
+            if strip in {block.name for block in drawn.blocks}:
+                code = strip_code(settings, state, strip, classes)
+                return [*panels, Strip(strip, drawn[strip].shape, code)]
         return panels
     lines = Lines(
         "the same, as lines", state.weights[head], tokens, None, state.hidden, row, pick=PICK

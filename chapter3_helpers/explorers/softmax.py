@@ -68,7 +68,12 @@ def softmax_panels(settings: Settings) -> list[Panel]:
     return [
         Note(f"{_softmax_note(weights)} {_quotient_note(state['shares'])}"),
         Bars(
-            "softmax: what “journey” spends on each", labels, weights, side="k", pick={"k": "key"}
+            "softmax: what “journey” spends on each",
+            labels,
+            weights,
+            side="k",
+            pick={"k": "key"},
+            picked=cell[1] if cell else None,
         ),
         Bars("divided by the sum", labels, state["shares"], beside=True, side="k"),
         *([_path(settings, scores, *cell)] if cell else []),

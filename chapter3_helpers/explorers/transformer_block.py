@@ -132,6 +132,7 @@ def transformer_block_panels(
             beside=i > 0,
             side="k",
             pick={"k": "key", "layer": i},
+            picked=settings.get("key") if settings.get("layer") == i else None,
         )
         for i, (name, weights) in enumerate(zip(names, state["weights"], strict=True))
     ]

@@ -115,22 +115,34 @@ LETTERS = """view => Math.min(...[...view.querySelectorAll('p, td, th, caption, 
     .map(e => parseFloat(getComputedStyle(e).fontSize) * (e.getScreenCTM?.().a ?? 1)))"""
 
 
-def test_a_presented_explorer_fits_a_projector_in_letters_for_the_back_row(page):
+def assert_fits(page, root, name):
+    """Measure what is presented in the windows of two projectors."""
     windows = {(1024, 768): 2, (1280, 720): 1}  # how many windows high it may be
+    for (width, height), most in windows.items():
+        page.set_viewport_size({"width": width, "height": height})
+        high, wide = root.evaluate(SCROLLS)
+        assert (high <= most, wide <= 1) == (True, True), (name, width, high, wide)
+
+
+def test_a_presented_explorer_fits_a_projector_in_letters_for_the_back_row(page):
     for name, root in zip(CALLS, page.locator(".c3-explorer").all(), strict=True):
         present = root.get_by_role("button", name="Present")
         present.click()
         expect(root.locator(".c3-view .c3")).to_have_class(re.compile("c3-presented"))
-        for (width, height), most in windows.items():
-            page.set_viewport_size({"width": width, "height": height})
-            high, wide = root.evaluate(SCROLLS)
-            assert (high <= most, wide <= 1) == (True, True), (name, width, high, wide)
+        assert_fits(page, root, name)
         view = root.locator(".c3-view .c3")
         for part in ("> p", "> :not(p)"):  # a sentence and a picture
             expect(view.locator(part).first).to_be_in_viewport(ratio=1)
         assert view.evaluate(LETTERS) >= 16, name
-        present.click()
+        cell = root.locator("[data-pick] :is(td, tr, text)[data-k]:visible").nth(1)
+        if cell.count():
+            cell.click()
+            expect(view.locator(".c3path")).to_be_visible()
+            assert_fits(page, root, name)
+            expect(cell).to_be_in_viewport(ratio=1)
+        page.keyboard.press("Escape")
         expect(root).not_to_have_class(re.compile("c3-present"))
+        root.get_by_role("button", name="Reset").click()
     page.set_viewport_size({"width": 1600, "height": 1000})
 
 

@@ -60,7 +60,7 @@ class NumberPath(Panel):
     masked: Any = None
     additive: Any = None
     askers: Sequence[str] | None = None
-    beside = True
+    beside = explains = True
 
     def presented(self) -> "NumberPath":
         return replace(self, decimals=2)

@@ -28,6 +28,9 @@ class Panel:
     """Something an explorer shows; subclasses say what."""
 
     picture = True  # whether it can stand alone when an explorer is presented
+    beside = False  # whether it then belongs to the picture before it
+    explains = False  # whether it is the arithmetic of what is picked
+    picked: int | None = None
 
     def html(self) -> str:
         """Return the panel as HTML."""
@@ -194,6 +197,7 @@ class Bars(Panel):
         beside: as for ``Matrix``.
         side: ``"q"`` or ``"k"``, if the numbers are those of queries or of keys.
         pick: the settings that a click on a bar changes, as in ``hands.js``.
+        picked: the bar to be marked.
     """
 
     title: str
@@ -204,6 +208,7 @@ class Bars(Panel):
     beside: bool = False
     side: str = ""
     pick: Mapping[str, Any] | None = None
+    picked: int | None = None
 
     def presented(self) -> "Bars":
         return replace(self, decimals=2 if self.decimals is None else min(2, self.decimals))
@@ -224,8 +229,9 @@ class Bars(Panel):
             known = value > -math.inf  # NaN is not
             end = min(value, high) if known else 0.0
             left = f"margin-left:{(min(end, 0.0) - low) * scale:.1f}%;" if low < 0 else ""
+            marked = ' class="picked"' if n == self.picked else ""
             rows.append(
-                f'<tr{which}><th scope="row"{reach}>{escape(label)}</th><td class="n">'
+                f'<tr{marked}{which}><th scope="row"{reach}>{escape(label)}</th><td class="n">'
                 f"{f'{value:z.{decimals}f}' if known else 'hidden'}</td>"
                 f'{cell}<div style="{left}width:{abs(end) * scale:.1f}%"></div></td></tr>'
             )
@@ -268,20 +274,25 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
     """Return the HTML of several panels, side by side where there is room.
 
     While an explorer is presented, only the notes, the first picture and the panels that belong
-    beside it are shown. The ``Heads`` under the buttons of a ``Thumbnails`` control are left out,
-    since the widget draws them there. Arrow keys are the picture's: JupyterLab would move between
-    cells by them.
+    beside it are shown; once a number is picked, the picture that it stands in and its arithmetic.
+    The ``Heads`` under the buttons of a ``Thumbnails`` control are left out, since the widget draws
+    them there. Arrow keys are the picture's: JupyterLab would move between cells by them.
     """
     panels = [panel for panel in panels if not getattr(panel, "control", None)]
     kind = ""
     if present:
-        first = next((panel for panel in panels if panel.picture), None)
+        explained = any(panel.explains for panel in panels)
+        pictures = [panel for panel in panels if panel.picture and not panel.explains]
+        having = [panel for panel in pictures if explained and panel.picked is not None]
+        first = next(iter(having or pictures), None)
         panels = [
             panel.presented()
             for panel in panels
-            if panel is first or isinstance(panel, Note) or getattr(panel, "beside", False)
+            if panel is first
+            or isinstance(panel, Note)
+            or (panel.explains if explained else panel.beside)
         ]
-        alone = sum(panel.picture for panel in panels) == 1
+        alone = sum(panel.picture and not panel.explains for panel in panels) == 1
         kind = " c3-presented" + " c3-alone" * alone
     inside = "".join(panel.html() for panel in panels)
     return f'<div class="c3{kind}" data-lm-suppress-shortcuts>{inside}</div>'

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from torch import nn
@@ -91,22 +92,25 @@ def code_of(name: str, source: type[nn.Module] | Callable, more: Sequence[str] =
 def _statements(source: Any) -> Sequence[str]:
     """Return the assignments and returns of a class or a function, in the order in which a forward
     pass comes to them."""
-    classes = inspect.getmro(source) if inspect.isclass(source) else [source]
+    functions = [source]
+    if inspect.isclass(source):  # method by method: that of a class in a notebook has no file
+        classes = takewhile(lambda one: one is not nn.Module, inspect.getmro(source))
+        methods = [filter(inspect.isfunction, vars(one).values()) for one in classes]
+        functions = [f for own in methods for f in sorted(own, key=_is_forward)]
     found: list[str] = []
-    for one in classes:
-        if one is nn.Module:
-            break
+    for function in functions:
         try:
-            text = textwrap.dedent(inspect.getsource(one))
-        except (OSError, TypeError):  # it was written nowhere that can be read
+            text = textwrap.dedent(inspect.getsource(function))
+        except OSError:  # it was written nowhere that can be read
             continue
-        functions = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef)]
-        functions.sort(key=lambda function: function.name == "forward")
-        for function in functions:
-            if function.name != "__init__":
-                found += [
-                    " ".join(ast.get_source_segment(text, node).split())
-                    for node in function.body
-                    if isinstance(node, ast.Assign | ast.AugAssign | ast.Return)
-                ]
+        if function.__name__ != "__init__":
+            found += [
+                " ".join(ast.get_source_segment(text, node).split())
+                for node in ast.parse(text).body[0].body
+                if isinstance(node, ast.Assign | ast.AugAssign | ast.Return)
+            ]
     return tuple(found)
+
+
+def _is_forward(function: Callable) -> bool:
+    return function.__name__ == "forward"

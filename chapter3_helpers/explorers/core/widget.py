@@ -83,7 +83,7 @@ class Explorer(widgets.VBox):
         self.present_button = widgets.ToggleButton(
             value=False,
             description="Present",
-            tooltip="One picture, large enough for the back row, and the controls that matter",
+            tooltip="One picture, large enough for the back row; Escape leaves it",
             icon="expand",
         )
         self.view = widgets.HTML(layout=widgets.Layout(width="100%"))
@@ -111,6 +111,7 @@ class Explorer(widgets.VBox):
         )
         bar.add_class("c3-controls")
         tools.add_class("c3-tools")
+        self.present_button.add_class("c3-presents")
         # so that a page's own style, or a test, can find an explorer and its controls
         self.add_class("c3-explorer")
         self.view.add_class("c3-view")
