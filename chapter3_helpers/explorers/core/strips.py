@@ -101,12 +101,13 @@ def _statements(source: Any) -> Sequence[str]:
     for function in functions:
         try:
             text = textwrap.dedent(inspect.getsource(function))
-        except OSError:  # it was written nowhere that can be read
+            definition = ast.parse(text).body[0]
+        except (OSError, SyntaxError):  # it was written nowhere that can be read, or as a lambda
             continue
-        if function.__name__ != "__init__":
+        if isinstance(definition, ast.FunctionDef) and definition.name != "__init__":
             found += [
                 " ".join(ast.get_source_segment(text, node).split())
-                for node in ast.parse(text).body[0].body
+                for node in definition.body
                 if isinstance(node, ast.Assign | ast.AugAssign | ast.Return)
             ]
     return tuple(found)
