@@ -45,13 +45,18 @@ def test_prints_the_chapters_numbers(cls):
 @HEADS
 @pytest.mark.parametrize("qkv_bias", [False, True])
 def test_equals_attention_number_by_number(num_heads, qkv_bias):
-    split, fused = (m.requires_grad_(False) for m in pair(num_heads=num_heads, qkv_bias=qkv_bias))
-    x, layers = tokens(T, D_IN), (split.W_query, split.W_key, split.W_value)
-    parts = zip(*(layer(x).split(D_OUT // num_heads, dim=1) for layer in layers), strict=True)
-    contexts, weights = zip(*(by_hand(*part) for part in parts), strict=True)  # of every head
+    split, fused = pair(num_heads=num_heads, qkv_bias=qkv_bias)
+    x = tokens(T, D_IN)
+    queries, keys, values = (
+        layer(x).detach().chunk(num_heads, dim=1)  # columns that belong to one head
+        for layer in (split.W_query, split.W_key, split.W_value)
+    )
+    heads = [by_hand(*head) for head in zip(queries, keys, values, strict=True)]
+    joined = torch.cat([context for context, _ in heads], dim=1)
+    weights = torch.stack([weights for _, weights in heads])
     for attention in (split, fused):
-        torch.testing.assert_close(attention(x), split.out_proj(torch.cat(contexts, dim=1)))
-        torch.testing.assert_close(attention.attention_weights(x), torch.stack(weights))
+        torch.testing.assert_close(attention(x), split.out_proj(joined))
+        torch.testing.assert_close(attention.attention_weights(x), weights)
 
 
 def test_no_token_sees_a_later_one_in_another_block_of_the_kernel():
