@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
 
 from chapter3_helpers.diagrams import attention_diagram
 from chapter3_helpers.diagrams.attention import MOST_LANES
-from tests.diagrams import attention, check_drawing, without
+from tests.diagrams import attention, without
 
 
 def test_the_steps_are_said_in_their_order():
@@ -23,29 +22,12 @@ def test_the_steps_are_said_in_their_order():
     ]
 
 
-def test_what_is_left_out_is_not_drawn():
-    arrays = without(attention(), "queries", "keys", "values", "scaled", "hidden")
-    diagram = attention_diagram(**arrays)
-    assert [block.name for block in diagram.blocks] == ["x", "scores", "weights", "context"]
-    check_drawing(diagram)
-
-
 def test_the_picked_query_is_marked_wherever_it_has_a_row():
     diagram = attention_diagram(**attention(), query=3, tokens=list("abcde"))
     picked = {block.name for block in diagram.blocks if block.picked == 3}
     assert picked == {"x", "queries", "scores", "scaled", "masked", "weights", "context"}
     assert "row 3 (d) marked" in diagram.description
     assert "the query of “d”" in diagram.title
-
-
-def test_a_single_query_comes_as_vectors():
-    arrays = without(attention(), "hidden")
-    for name in ("queries", "scores", "scaled", "weights", "context"):
-        arrays[name] = torch.tensor(arrays[name][1])
-    diagram = attention_diagram(**arrays)
-    check_drawing(diagram)
-    assert diagram["queries"].caption == "query"
-    assert "scores (5,) -> / sqrt(D) -> scaled (5,)" in diagram.description
 
 
 def test_scores_and_scaled_share_a_scale_so_that_dividing_looks_paler():
@@ -70,3 +52,9 @@ def test_of_many_heads_those_beside_the_picked_one_are_drawn(head, drawn):
     np.testing.assert_array_equal(
         diagram["concat"].values, np.concatenate(list(arrays["context"]), axis=1)
     )
+
+
+def test_what_is_left_out_is_not_drawn():
+    arrays = without(attention(), "queries", "keys", "values", "scaled", "hidden")
+    diagram = attention_diagram(**arrays)
+    assert [block.name for block in diagram.blocks] == ["x", "scores", "weights", "context"]

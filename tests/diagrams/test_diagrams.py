@@ -4,7 +4,6 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
-from itertools import pairwise
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -140,11 +139,6 @@ def test_the_picture_carries_its_words():
     assert data["image/png"].startswith(b"\x89PNG")
     assert data["text/plain"] == metadata["image/png"]["alt"]
     assert "0.1250" in data["text/plain"]
-
-
-def test_the_same_diagram_is_the_same_picture():
-    first, second = (Diagram("t", blocks("x", "y"), [Arrow("x", "y")]) for _ in range(2))
-    assert first.figure().to_png() == second.figure().to_png()
 
 
 def test_shadow_and_angle_are_computed_from_the_vectors():
@@ -323,23 +317,13 @@ def scene_items(diagram, kind):
     return [part for part in parts if isinstance(part, kind)]
 
 
-def test_brackets_lie_within_one_another_and_their_words_do_not_meet():
-    brackets = [
-        Bracket("inner", ("x",)),
-        Bracket("outer", ("x", "y")),
-        Bracket("all", ("x", "y", "z")),
-    ]
-    diagram = Diagram("", blocks("x", "y", "z"), (), brackets)
+def test_brackets_within_one_another_leave_room_for_their_words():
+    names = ("x", "y", "z")
+    brackets = [Bracket(f"first {n}", names[:n]) for n in (1, 2, 3)]
+    diagram = Diagram("", blocks(*names), (), brackets)
     check_overlaps(diagram)
-    frames = sorted(
-        (box.x, -box.x - box.width, box.y, -box.y - box.height)
-        for box in scene_items(diagram, Box)
-        if box.radius == 8
-    )
-    assert len(frames) == 3
-    for outer, inner in pairwise(frames):
-        assert all(a <= b for a, b in zip(outer, inner, strict=True))
-        assert inner[2] - outer[2] >= 15, "there is room for the outer one's text"
+    tops = sorted(box.y for box in scene_items(diagram, Box) if box.radius == 8)
+    assert min(np.diff(tops)) >= 15
 
 
 @pytest.mark.parametrize("via", ["above", "below"])
@@ -354,36 +338,6 @@ def test_an_arrow_goes_round_what_stands_between(via, text):
     for arrow in scene_items(diagram, Line)[:2]:
         ends = [y for _, y in arrow.points]
         assert row(ends) in ends[1:3]
-
-
-@pytest.mark.parametrize("text", ["", "again"])
-def test_arrows_between_rows_share_a_line_with_those_from_their_source(text):
-    lower = [Block(name=name, at=(step, 1), values=X) for step, name in enumerate("abc")]
-    ways = [Arrow("x", name, text * (name == "c"), via="below") for name in "abc"]
-    ways += [Arrow("z", name, via="below") for name in "ab"]
-    frames = [Bracket("above", ("x", "y", "z")), Bracket("it", tuple("abc"))]
-    diagram = Diagram("t", [*blocks("x", "y", "z"), *lower], ways, frames)
-    check_overlaps(diagram)
-    heights = [arrow.points[1][1] for arrow in scene_items(diagram, Line) if len(arrow.points) == 4]
-    assert len(heights) == 4
-    assert len(set(heights)) == 2, "one line for x, one for z"
-
-
-def test_two_arrows_do_not_write_on_one_spot():
-    corner = [
-        Block(name=name, at=at, values=X)
-        for name, at in (("a", (0, 0)), ("b", (0, 1)), ("c", (1, 1)))
-    ]
-    with pytest.raises(ValueError, match="nor words on another arrow, got 'a' to 'd'"):
-        Diagram(
-            "t",
-            [*corner, Block(name="d", at=(2, 1), values=X), Block(name="e", at=(1, 0), values=X)],
-            [Arrow("a", "e", "one"), Arrow("b", "c", "two"), Arrow("a", "d", "three")],
-        )
-    two = [Arrow("b", "c", "one"), Arrow("a", "c", "two")]
-    diagram = Diagram("t", corner, two)
-    assert [diagram.ways(arrow)[0].turn for arrow in two] == ["straight", "late"]
-    check_overlaps(diagram)
 
 
 def test_hidden_cells_are_crossed_out_from_corner_to_corner():

@@ -39,32 +39,6 @@ def test_every_step_is_lit_once_and_known_ever_after():
     assert "Still to come" not in attention_map(11).description
 
 
-def test_every_step_stands_on_the_map():
-    diagram = attention_map()
-    assert {block.state for block in diagram.blocks} == {"known"}
-    assert diagram.title == "All of attention"
-    names = [
-        *(thing.name for thing in diagram.blocks),
-        *(bracket.text for bracket in diagram.brackets),
-    ]
-    assert sorted(names) == sorted(BUILT_IN)
-
-
-@pytest.mark.parametrize("notebook", range(LAST + 1))
-def test_no_weight_is_hidden_before_there_is_a_mask(notebook):
-    softmax = attention_map(notebook)["softmax"]
-    assert softmax.hidden.any() == (notebook >= BUILT_IN["mask"])
-    np.testing.assert_allclose(softmax.values.sum(axis=1), 1)
-    assert (softmax.values[~softmax.hidden] > 0).all()
-
-
-def test_a_way_from_what_is_known_is_not_grey():
-    diagram = attention_map(3)
-    (mixing,) = (arrow for arrow in diagram.arrows if arrow.target == "mix")
-    assert diagram.state_of(mixing, "values") == "known"
-    assert diagram.state_of(mixing, "dropout") == "grey"
-
-
 @pytest.mark.parametrize("known", [*product([False, True], repeat=4)])
 def test_its_numbers_are_attention_as_far_as_it_is_known(known):
     numbers = example_numbers(*known)
@@ -83,3 +57,10 @@ def test_its_numbers_are_attention_as_far_as_it_is_known(known):
     assert later == pytest.approx(numbers["scale"][2, 1] - numbers["scale"][2, 0])
     assert (numbers["dropout"] == weights).all() != dropped
     np.testing.assert_allclose(numbers["mix"], numbers["dropout"] @ numbers["values"])
+
+
+def test_a_way_from_what_is_known_is_not_grey():
+    diagram = attention_map(3)
+    (mixing,) = (arrow for arrow in diagram.arrows if arrow.target == "mix")
+    assert diagram.state_of(mixing, "values") == "known"
+    assert diagram.state_of(mixing, "dropout") == "grey"
