@@ -151,33 +151,8 @@ def test_a_head_is_named_and_its_parameters_are_counted(settings, title, paramet
     assert set(shown.facts["row sums"].split()) == {"1.00"}
 
 
-def test_presented_is_the_picked_head_alone():
-    subject = attention_explorer(show=COMPUTATION, made=AT_RANDOM, d_out=6, num_heads=3, head=2)
-    state = attention_state(subject.settings)
-    (flow,) = (p for p in attention_panels(subject.settings) if isinstance(p, Flow))
-    diagram = flow.presented().diagram
-    close(diagram["weights"], state.weights[2])
-    close(diagram["scaled"], state.scores[2] / 2**0.5)
-    close(diagram["context"], state.mixed[2])
-
-
 def test_a_dropped_weight_carries_a_cross_and_a_kept_one_its_number():
     subject = attention_explorer(mechanism=CAUSAL, dropout=0.5)
     state = attention_state(subject.settings)
     dropped = ((state.weights == 0) & (state.undropped > 0)).sum().item()
     assert 0 < dropped == subject.view.value.count(">×<")
-
-
-def test_controls_without_meaning_are_not_shown():
-    subject = attention_explorer()
-
-    def shown():
-        return {name for name, place in subject.places.items() if place.layout.display != "none"}
-
-    always = {"show", "mechanism", "text", "row", "column"}
-    assert shown() == {*always, "made", "num_heads", "dropout", "head"}
-    subject.set(made=AT_RANDOM)
-    more = {"made", "seed", "scale", "d_out", "num_heads", "dropout", "head"}
-    assert shown() == always | more
-    subject.set(mechanism=SIMPLE)
-    assert shown() == always | {"scale", "causal"}

@@ -1,10 +1,8 @@
 """Every explorer survives whatever its controls can be moved to."""
 
-import gc
 import html
 import importlib
 import inspect
-import random
 from functools import cache
 
 import numpy as np
@@ -12,12 +10,12 @@ import pytest
 import torch
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from ipywidgets.widgets import widget as widget_registry
 
 from chapter3_helpers import explorers
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Pick,
+    Picked,
     Seed,
     Slider,
     Steps,
@@ -126,36 +124,6 @@ def test_the_code_agrees_at_both_ends_of_every_control(topic):
             check_code(topic, subject.settings)
 
 
-@pytest.fixture(scope="module")
-def only_new_objects():
-    """Count and collect none that are there already: with a million of them that takes a second."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("only_new_objects")
-@pytest.mark.parametrize("topic", TOPICS)
-def test_nothing_is_left_behind(topic):
-    """However often it is drawn anew, no drawing leaves an object: the same walk twice."""
-    subject, steps = explorer(topic), 40
-    moved = [c for c in subject.controls if isinstance(c, Seed | Slider | Steps)]
-
-    def living_after_a_walk() -> tuple[int, int]:
-        subject.reset()
-        choose = random.Random(0)
-        for _ in range(steps):
-            control = choose.choice(moved)
-            subject.widgets[control.name].value = choose.choice(values(subject, control))
-        gc.collect()
-        return len(gc.get_objects()), len(widget_registry._instances)
-
-    before, after = living_after_a_walk(), living_after_a_walk()  # the first one fills caches
-    assert after[0] - before[0] < steps / 2  # a move may be to where a control stands
-    assert after[1] == before[1]
-
-
 @pytest.mark.parametrize("topic", TOPICS)
 def test_reset_goes_back_to_the_start_and_no_random_number_is_used_up(topic):
     subject = explorer(topic)
@@ -173,28 +141,11 @@ def test_reset_goes_back_to_the_start_and_no_random_number_is_used_up(topic):
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_the_python_button_shows_and_hides_a_few_lines(topic):
-    subject = explorer(topic)
-    subject.reset()
-    assert subject.code_view.layout.display == "none"
-    subject.code_button.value = True
-    assert subject.code_view.layout.display != "none"
-    code = subject.code(subject.settings)
-    assert len([line for line in code.splitlines() if line.strip()]) <= 30
-    subject.code_button.value = False
-    assert subject.code_view.layout.display == "none"
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_every_control_has_a_label_a_tooltip_a_readout_and_steps_that_are_accepted(topic):
+def test_every_control_has_a_label_and_steps_that_are_accepted(topic):
     subject = getattr(explorers, f"{topic}_explorer")()  # no option has changed in it
     for control in subject.controls:
         widget, every = subject.widgets[control.name], values(subject, control)
         assert widget.description == control.label != ""
-        assert len(control.tooltip) > 10
-        if isinstance(control, Slider | Steps) and not isinstance(control, Buttons):
-            assert widget.readout
-            assert every == sorted(set(every))
         if getattr(control, "play", None):
             player = subject.places[control.name].children[0]
             places = range(len(every)) if isinstance(control, Steps) else every
@@ -209,12 +160,24 @@ def test_every_control_has_a_label_a_tooltip_a_readout_and_steps_that_are_accept
                 subject.set(**{control.name: round(value, 6)})  # as a reader would write it
 
 
-def test_the_back_rows_view_is_marked_on_the_page_while_it_is_shown():
-    subject = explorers.attention_explorer()
-    for present in (True, False):
-        subject.present_button.value = present
-        assert subject.view.value == render(subject.panels(subject.settings), present)
-        assert ("c3-present" in subject._dom_classes) == present
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_control_that_is_hidden_would_change_nothing(topic):
+    subject = explorer(topic)
+    choices = [c for c in subject.controls if isinstance(c, Pick | Buttons | Switch)]
+    for choice, option in ((c, option) for c in choices for option in values(subject, c)):
+        if not isinstance(option, str | bool):
+            continue
+        subject.reset()
+        subject.set(**{choice.name: option})
+        shown = render(subject.panels(subject.settings))
+        for control in subject.controls:
+            if isinstance(control, Picked) or control.enabled(subject.settings):
+                continue
+            assert subject.places[control.name].layout.display == "none"
+            for value in (values(subject, control)[0], values(subject, control)[-1]):
+                moved = {**subject.settings, control.name: value}
+                assert render(subject.panels(moved)) == shown, (control.name, subject.settings)
+    subject.reset()
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -228,20 +191,6 @@ def test_help_and_signature_name_every_setting(topic):
     assert all(f"{control.name}: {control.tooltip}" in function.__doc__ for control in controls)
     with pytest.raises(ValueError, match=r"settings must be among .*, got nonsense"):
         function(nonsense=1)
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_markup_that_a_reader_types_is_escaped(topic):
-    subject = explorer(topic)
-    for control in subject.controls:
-        if isinstance(control, TextField):
-            subject.set(**{control.name: "<i>x</i> R&lt;D <script>y</script>"})
-            subject.code_button.value = True
-            for view in (subject.view, subject.code_view):
-                for markup in ("<i>", "<script>", "R&lt;D"):
-                    assert markup not in view.value
-            subject.code_button.value = False
-    subject.reset()
 
 
 @pytest.mark.parametrize(
@@ -305,8 +254,3 @@ def test_reset_goes_back_to_settings_of_ones_own_and_moves_no_other_explorer():
     subject.reset_button.click()
     assert (subject.settings, subject.view.value) == (start, shown)
     assert other.view.value == beside != shown
-
-
-def test_explorers_are_found_by_name_and_nothing_else_is():
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = explorers.nonsense

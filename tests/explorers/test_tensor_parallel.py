@@ -42,22 +42,11 @@ def test_only_what_can_be_shared_is_offered():
     assert explorer.widgets["num_processes"].options == (1, 2, 3, 6)
     explorer.set(num_kv_heads=1)
     assert explorer.settings["num_processes"] == 1
-    assert shown(**explorer.settings).note == (
-        "One device holds every head and sends nothing; a single kv head can't be shared."
-    )
 
 
-@pytest.mark.parametrize(
-    ("devices", "said"),
-    [
-        (1, "sends nothing; up to 8 could share"),
-        (2, "A token takes 2.72 ms instead of 4.17"),
-        (8, "1.16 ms instead of 4.17: 3.6 times as fast, and 55% of it"),
-    ],
-)
-def test_the_note_and_the_curves_stand_at_the_present_number(devices, said):
+@pytest.mark.parametrize("devices", [1, 2, 8])
+def test_the_curves_stand_at_the_present_number(devices):
     drawn = shown(num_processes=devices)
-    assert said in drawn.note
     state, curves = drawn.state, drawn.all(Curves)
     place = curves[0].x.index(devices)
     assert [curve.mark for curve in curves] == [devices] * 3

@@ -1,0 +1,181 @@
+"""What explorers say beside a picture is true: sentences as they stand, and facts in numbers."""
+
+import re
+
+import pytest
+import torch
+
+from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.panels import Bars, Matrix
+from chapter3_helpers.explorers.pronouns import SENTENCE
+from chapter3_helpers.explorers.trainable_qkv import DRAWS, WIDTHS
+from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+from chapter3_helpers.training import who_whom
+from chapter3_helpers.training.trained import Trained
+from tests.explorers import Shown
+
+UNSEEN = {"row": 2, "column": 1}  # position 2 forgets position 1
+
+
+def asked(adjective: str) -> dict:
+    return {"batches": 500, "text": SENTENCE.replace("sour", adjective)}
+
+
+# (explorer, what is changed in it, what its note says); " ... " stands for what is left out
+SAID = [
+    ("dot_products", {}, "Less than a right angle: the shadow falls along b, dot product 0.75."),
+    (
+        *("dot_products", {"angle": 120}),
+        "More than a right angle: the shadow falls backwards, dot product -0.75.",
+    ),
+    ("dot_products", {"angle": 90}, "a casts no shadow: the dot product is 0"),
+    ("dot_products", {"length_b": 0.0}, "b has length 0 and so no direction: the dot pr"),
+    ("dot_products", {"length_a": 0.0, "length_b": 0.0}, "a and b have length 0 and so no direct"),
+    ("softmax", {}, "“journey” gets most, 28% of the total ... shares from -271% to 101%"),
+    ("softmax", {"score": 4.0}, "“step” gets most, 78% of the total ... 42% at the most"),
+    ("softmax", {"score": 20.0}, "“step” takes nearly everything"),
+    ("softmax", {"temperature": 100.0}, "close to 1/6 ... from -271% to 101%"),
+    ("trainable_qkv", {"d_k": 1}, "both are the same"),
+    ("trainable_qkv", {"d_k": 64}, "slope of softmax is 0."),
+    ("pronouns", {"batches": 0}, "“sour” looks at everything alike"),
+    *(
+        (
+            *("pronouns", asked(adjective)),
+            f"After 500 batches “{adjective}” looks most at “{noun}” ... "
+            f"says “{pronoun}”, which is right: “{noun}” is meant.",
+        )
+        for adjective, noun, pronoun in (
+            *(("sour", "milk", "sie"), ("hungry", "dog", "er"), ("cracked", "glass", "es")),
+        )
+    ),
+    ("masking", {}, "“sour” looks most at “milk”"),
+    ("masking", {"tokens_read": 7}, "The rows above it"),
+    ("mask_constants", {}, "Hidden tokens get weight in the rows of Your, journey, star"),
+    ("multihead_wrapper", {"kind": "random", "row": 0}, "“Your” comes first and sees only itself"),
+    ("transformer_block", {}, "“holidayholi” … next, most likely: “d”, "),
+    ("transformer_block", {}, "Last time “d” came after “i”."),
+    ("transformer_block", {"letter": 3, "layers": "one layer"}, "“i” stands here for the first"),
+    (
+        *("handmade_transformer", {}),
+        "From 1024 to 0: “aabaa” goes on with “bababababa” instead of “baabaabaab”, and 19 of 27",
+    ),
+    (
+        *("handmade_transformer", {"value": 1024.0}),
+        "This weight is as it was, 1024: “aabaa” goes on with “baabaabaab”, "
+        "and 27 of 27 letters of aab, aab, … are right.",
+    ),
+    (
+        *("handmade_transformer", UNSEEN | {"prompt": "bb"}),
+        "instead of “aabaabaaba”, and yet 27 of 27 letters",
+    ),
+    ("handmade_transformer", UNSEEN, "as before, and 27 of 27 letters"),
+    ("tensor_parallel", {"num_processes": 1}, "sends nothing; up to 8 could share"),
+    ("tensor_parallel", {"num_processes": 2}, "A token takes 2.72 ms instead of 4.17"),
+    ("tensor_parallel", {}, "1.16 ms instead of 4.17: 3.6 times as fast, and 55% of it"),
+    (
+        *("tensor_parallel", {"num_heads": 12, "num_kv_heads": 1, "num_processes": 1}),
+        "One device holds every head and sends nothing; a single kv head can't be shared.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("topic", "changed", "words"), SAID)
+def test_the_note_says(topic, changed, words):
+    note = Shown(topic, **changed).note
+    assert re.search(".*".join(map(re.escape, words.split(" ... "))), note), note
+
+
+# (explorer, what is changed in it, its facts)
+FACTS = [
+    (
+        *("dot_products", {}),
+        ["(0.75, 1.30)", "(1.00, 0.00)", "(0.75)(1.00) + (1.30)(0.00) = 0.75", "1.0 · 0.75 = 0.75"],
+    ),
+    (
+        *("fused_multihead", {"d_out": 12, "num_heads": 2}),
+        ["(6, 12)", "(2, 6, 6)", "sqrt(6) = 2.449"],  # the root of a head and not of all
+    ),
+    ("masking", {"tokens_read": 7}, ["28 of 49"]),
+]
+
+
+@pytest.mark.parametrize(("topic", "changed", "facts"), FACTS)
+def test_the_facts_are(topic, changed, facts):
+    assert list(Shown(topic, **changed).facts.values())[: len(facts)] == facts
+
+
+@pytest.mark.parametrize("change", [{}, {"length_a": 0.1}, {"length_a": 2.0, "length_b": 2.0}])
+def test_the_scale_of_the_dot_product_stays_from_minus_4_to_4(change):
+    curve = Shown("dot_products", **change).all(Curves)[0].html()
+    ticks = re.findall(r'text-anchor="end">([^<]+)<', curve)
+    assert (ticks[0], ticks[-1]) == ("-4", "4")
+
+
+def test_arrows_without_a_length_have_no_angle():
+    shown = Shown("dot_products", angle=60, length_a=0.0, length_b=0.0)
+    assert "nan" not in "".join(panel.html() for panel in shown.panels[1:])
+
+
+def test_softmax_and_the_quotient_each_sum_to_1():
+    for change in ({}, {"score": 4.0}, {"score": 20.0}, {"temperature": 100.0}):
+        sums = [float(bars.values.sum()) for bars in Shown("softmax", **change).all(Bars)]
+        assert sums[:2] == pytest.approx([1.0, 1.0])
+
+
+@pytest.mark.parametrize("d_k", WIDTHS)
+def test_the_slope_is_the_length_of_the_jacobian_that_autograd_finds(d_k):
+    state = Shown("trainable_qkv", d_k=d_k, seed=5).state
+    torch.manual_seed(5)
+    scores = torch.stack([torch.randn(6, d_k) @ torch.randn(6, d_k).T for _ in range(DRAWS)])
+    for name, divisor in (("unscaled", 1.0), ("scaled", d_k**0.5)):
+        used = scores / divisor
+        torch.testing.assert_close(state[name], torch.softmax(used[0], dim=-1))
+        jacobians = torch.func.vmap(torch.func.jacrev(lambda row: torch.softmax(row, dim=-1)))(
+            used.flatten(0, 1)
+        )  # (rows, 6, 6)
+        lengths = jacobians.flatten(1).norm(dim=-1)
+        torch.testing.assert_close(state[f"{name}_slope"], lengths.mean(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_sums_after_dropout_are_those_of_the_rows_and_draws_are_counted(training):
+    shown = Shown("dropout", training=training, draw=2)
+    for name, weights in (("this draw", "dropped"), ("mean so far", "mean")):
+        said = [float(part.split()[-1]) for part in shown.facts[name].split(" · ")]
+        assert said == pytest.approx(shown.state[weights].sum(dim=1).tolist(), abs=0.006)
+        assert training or said == [1.0] * 6
+    for draw, mean in ((1, "mean of 1 draw"), (2, "mean of 2 draws")):
+        assert Shown("dropout", draw=draw).all(Matrix)[1].title == mean
+
+
+def test_a_head_that_has_learned_is_asked_by_the_full_stop(monkeypatch):
+    torch.manual_seed(0)
+    heads = MultiHeadAttentionWrapper(who_whom.D_IN, 16, who_whom.T, 0.0, 2)
+    learned = Trained({400: who_whom.WhoWhomReader(heads)}, [0.5] * 399 + [0.25])
+    monkeypatch.setattr(who_whom, "trained_reader", lambda learners: learned)
+    shown = Shown("multihead_wrapper", kind="learned")
+    assert shown.note.startswith("After 400 batches, “Ann thanked Bob” – who? “")
+    assert shown.note.endswith(". The loss on one batch is 0.25.")
+    assert torch.equal(shown.only(Matrix).values, shown.state["weights"][:, 3])
+
+
+def test_random_heads_name_the_tokens_that_they_prefer():
+    shown = Shown("multihead_wrapper", kind="random", row=3)
+    asked, listed = shown.note.split(", the heads give their largest weight to: ")
+    assert asked == "Asked by “with”"
+    found = [shown.state["tokens"][key] for key in shown.state["weights"][:, 3].argmax(dim=-1)]
+    assert sorted(listed.rstrip(".").split(", ")) == sorted({f"“{token}”" for token in found})
+
+
+def test_what_both_translators_wrote_and_which_of_it_is_right():
+    shown = Shown("recurrent", word="unpredictably", read=13)
+    table, right = shown.only(Matrix), "YLBATCIDERPNU"
+    assert table.texts == [right, shown.state["plain"], shown.state["better"]]
+    counts = [sum(a == b for a, b in zip(text, right, strict=True)) for text in table.texts]
+    assert table.values.sum(dim=1).tolist() == counts
+    assert f"one state {counts[1]} of 13, looking back {counts[2]} of 13" in shown.note
+    assert counts[1] < counts[2] < 13
+    lines = shown.only(Lines)
+    assert (lines.queries[0][-1], lines.keys[0][-1]) == (shown.state["better"][0], "u")
+    assert torch.allclose(lines.values.sum(dim=1), torch.ones(13))
