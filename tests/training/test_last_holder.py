@@ -7,8 +7,6 @@ import pytest
 import torch
 
 from chapter3_helpers.training.last_holder import (
-    D_IN,
-    PEOPLE,
     SCHEMES,
     StoryReader,
     answer,
@@ -67,15 +65,6 @@ def test_a_function_of_ones_own_tells_where_lines_stand():
     assert StoryReader(latest_alone).attention_weights(story).tolist() == [0, 0, 0, 1, 0]
 
 
-def test_a_token_is_who_what_and_whether_it_asks():
-    labels, story = encode(STORY, asked="lamp")
-    assert labels == ("Ann key", "Bob lamp", "Cleo key", "Dan map", "lamp?")
-    assert story.shape == (5, D_IN)
-    assert story.sum(dim=-1).tolist() == [2.0] * 5
-    assert story[1].nonzero().flatten().tolist() == [1, 7]
-    assert story[4].nonzero().flatten().tolist() == [7, 12]
-
-
 @pytest.mark.parametrize("first", [False, True])
 def test_a_drawn_story_asks_for_what_is_in_it(first):
     x, people, last = draw_stories(50, 9, torch.Generator().manual_seed(1), first)
@@ -101,8 +90,3 @@ def test_sinusoids_turn_by_the_same_angle_from_any_position():
     pairs = torch.view_as_complex(sinusoids(20, 8).unflatten(-1, (-1, 2)))
     turns = pairs[3:] / pairs[:-3]
     assert torch.allclose(turns, turns[:1].expand_as(turns), atol=1e-5)
-
-
-def test_an_untrained_reader_answers_with_some_name():
-    _, story = encode(STORY, asked="map")
-    assert answer(StoryReader("none"), story) in PEOPLE

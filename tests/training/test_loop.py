@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers.training.loop import device_of, generator_from, minimise
+from chapter3_helpers.training.loop import minimise
 
 
 def weights_after(batches, **options):
@@ -80,11 +80,6 @@ def test_the_bar_ends_in_the_same_line_every_time(monkeypatch):
     assert last == "falling: 100%|" + 30 * "█" + "| 12/12 batches, finished."
 
 
-def test_the_device_is_that_of_the_parameters():
-    assert device_of(nn.Linear(2, 3, device="meta")).type == "meta"
-    assert device_of(nn.ReLU()).type == "cpu"
-
-
 def test_a_watcher_sees_the_model_before_the_first_batch_and_after_every_one():
     weight, seen = nn.Parameter(torch.zeros(1, dtype=torch.float64)), []
     minimise(
@@ -95,10 +90,3 @@ def test_a_watcher_sees_the_model_before_the_first_batch_and_after_every_one():
     numbers, values = zip(*seen, strict=True)
     assert numbers == (0, 1, 2, 3)
     assert values == pytest.approx((0, -1, -1 - 2 / 3, -2))
-
-
-def test_any_integer_is_a_seed():
-    seeds = [0, 1, -1, 2**40 + 7, -(10**30)]
-    draws = [torch.rand(3, generator=generator_from(seed)) for seed in seeds]
-    assert torch.stack(draws).unique(dim=0).shape == (5, 3)
-    assert draws[1].equal(torch.rand(3, generator=torch.Generator().manual_seed(1)))

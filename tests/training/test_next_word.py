@@ -77,12 +77,6 @@ class TestTraining:
         assert [tuple(piece.shape) for piece in seen] == [(32, 4)] * 3
         assert torch.cat(seen).unique(dim=0).tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
 
-    def test_a_single_step_changes_the_model(self):
-        before, after = self.small(), self.small()
-        train(after, torch.randint(5, (100,)), batches=1, progress=False)
-        change = (after.output.weight - before.output.weight).abs().max()
-        assert 0.009 < change < 0.011  # Adam's first step is as long as the learning rate
-
 
 class TestText:
     def test_reads_docstrings_and_nothing_else(self, tmp_path, monkeypatch):
@@ -95,9 +89,6 @@ class TestText:
         assert sorted(words) == sorted(
             ["one", "fish", ".", "two", ",", "fish", ".", "blue", "fish", "."]
         )
-
-    def test_the_library_is_a_text_of_some_length(self):
-        assert len(docstring_words(["heapq", "textwrap", "statistics"])) > 3000
 
     def test_frequent_words_have_numbers_and_every_tenth_stretch_is_held_out(self):
         text, words = docstring_text(50), docstring_words()

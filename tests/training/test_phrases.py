@@ -6,7 +6,6 @@ from chapter3_helpers.training.phrases import (
     LENGTH,
     LetterReader,
     continued,
-    decode,
     draw_texts,
     encode,
     layer_weights,
@@ -25,11 +24,6 @@ def test_a_text_is_one_phrase_of_different_letters_over_and_over():
         assert len(set(text[:length])) == length
         assert all(text[i] == text[i % length] for i in range(24))
     assert texts[:, 0].unique().tolist() == list(range(26))
-
-
-def test_letters_become_numbers_and_come_back():
-    assert encode("cab").tolist() == [2, 0, 1]
-    assert decode(encode("Holiday")) == "holiday"
 
 
 def test_the_notebooks_class_is_this_one():

@@ -12,11 +12,7 @@ from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from chapter3_helpers.training.riddles import (
     ANIMALS,
-    CLUES,
-    FOODS,
-    SOUNDS,
     WORDS,
-    Report,
     T,
     encode,
     probabilities,
@@ -71,11 +67,6 @@ def test_a_model_left_in_training_mode_is_worse(trained):
     assert left.both_clues < done.both_clues - 0.15
 
 
-def test_words_and_clues_are_all_different():
-    assert len(set(WORDS)) == len(WORDS) == 28
-    assert tuple(zip(SOUNDS, FOODS, strict=True)) == tuple(CLUES.values())
-
-
 def test_a_riddle_is_one_word_a_row():
     tokens, x = encode("It hoots, and eats nothing")
     assert tokens == ("it", "hoots", "and", "eats", "nothing", ".")
@@ -91,11 +82,3 @@ def test_probabilities_come_in_order_and_sum_to_1(trained):
     assert list(shares.values()) == sorted(shares.values(), reverse=True)
     assert sum(shares.values()) == pytest.approx(1)
     assert next(iter(shares)) == "cow"
-
-
-def test_a_report_is_a_mean_of_probabilities(trained):
-    sure, _, _ = trained
-    riddles = [f"it sneezes and eats {food}" for food in FOODS]
-    shares = [probabilities(sure, r)[animal] for r, animal in zip(riddles, ANIMALS, strict=True)]
-    assert report(sure).food_alone == pytest.approx(sum(shares) / 12)
-    assert isinstance(report(sure), Report)

@@ -1,12 +1,10 @@
 """The language of ``00_why_attention``, the same letters backwards, and how it is learned."""
 
-import pytest
 import torch
 from torch import nn
 
 from chapter3_helpers.recurrent import ALPHABET, BahdanauDecoder, EncoderDecoder, tokenize
 from chapter3_helpers.training.translators import (
-    TRAINED_LENGTHS,
     accuracy_by_length,
     random_words,
     train,
@@ -20,16 +18,6 @@ BOTH = [EncoderDecoder, BahdanauDecoder]
 def build(model_class, d=10, seed=0):
     torch.manual_seed(seed)
     return model_class(d)
-
-
-@pytest.fixture(scope="module")
-def trained():
-    """Both models after a short training on short words."""
-    models = []
-    for model_class in BOTH:
-        models.append(build(model_class, d=64))
-        train(models[-1], batches=300, lengths=(4, 5), progress=False)
-    return models
 
 
 def test_a_word_is_translated_backwards():
@@ -67,29 +55,6 @@ def test_training_draws_words_of_the_lengths_asked_for():
     assert {count for count, _ in listener.seen} == {32}
 
 
-def test_gradients_are_clipped():
-    class Steep(EncoderDecoder):
-        def forward(self, letters):
-            return 1000 * super().forward(letters)
-
-    model = build(Steep)
-    train(model, batches=2, progress=False)
-    left = nn.utils.get_total_norm([p.grad for p in model.parameters()])  # after the last step
-    assert left.item() == pytest.approx(1, abs=1e-4)
-
-
-def test_attention_is_ahead_after_a_short_training(trained):
-    one_state, attention = (accuracy_by_length(model, (4, 5)) for model in trained)
-    assert (attention > 0.9).all()
-    assert (attention > one_state + 0.15).all()
-
-
-def test_attention_finds_the_mirrored_letter(trained):
-    weights = trained[1].attention_weights(random_words(100, 4, seed=9))
-    mirrored = weights.argmax(dim=-1) == torch.tensor([3, 2, 1, 0])
-    assert mirrored.float().mean() > 0.9
-
-
 def test_accuracy_is_the_share_of_letters():
     """A model that always writes `a` is right wherever an `a` is asked for."""
 
@@ -101,9 +66,3 @@ def test_accuracy_is_the_share_of_letters():
     shares = [(random_words(50, length, seed=4) == 0).float().mean() for length in (2, 9)]
     assert accuracy.equal(torch.stack(shares))
     assert translate(OnlyA(), "Word") == "AAAA"
-
-
-def test_some_lengths_are_kept_from_training():
-    """The notebook calls words of 3, 13 and 20 letters unseen."""
-    shortest, longest = TRAINED_LENGTHS
-    assert 3 < shortest < longest < 13

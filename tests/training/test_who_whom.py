@@ -14,7 +14,6 @@ from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.training.who_whom import (
     D_IN,
-    NAMES,
     T,
     WhoWhomReader,
     answer,
@@ -35,11 +34,6 @@ def make(num_heads, seed=0):
 def trained():
     learned = {heads: trained_reader(heads) for heads in (1, 2)}
     return {n: kept.model for n, kept in learned.items()}, {n: k.losses for n, k in learned.items()}
-
-
-def test_one_head_and_two_have_as_many_parameters():
-    one, two = (sum(p.numel() for p in make(heads).parameters()) for heads in (1, 2))
-    assert one == two
 
 
 def test_two_heads_find_both_names_and_one_mixes_them(trained):
@@ -94,16 +88,6 @@ def test_without_one_of_its_heads_a_reader_keeps_one_answer(trained):
     assert sorted(kept) == [(False, True), (True, False)]
 
 
-def test_names_differ_and_stay_the_same():
-    assert len(set(NAMES)) == 26
-    vectors = word_vectors(NAMES)
-    assert vectors.shape == (26, 16)
-    assert vectors.equal(word_vectors(NAMES))
-    assert vectors.unique(dim=0).shape == (26, 16)
-    assert vectors.mean().abs() < 0.2
-    assert vectors.std() == pytest.approx(1, abs=0.1)
-
-
 def test_a_token_is_its_word_and_its_place():
     tokens, x = encode("Ann thanked Ann.")
     assert tokens == ("Ann", "thanked", "Ann", ".")
@@ -148,10 +132,3 @@ def test_a_report_counts_what_it_says():
     assert report(Copies(2, 0)) == (0, 0)
     assert report(Copies(0, 0)) == (0, 1)
     assert answer(Copies(2, 1), "Ann thanked Bob") == ("Bob", "thanked")
-
-
-def test_the_reader_is_kept_on_its_way(trained):
-    states, losses = trained_reader(2)
-    assert list(states) == list(range(0, 401, 10))
-    assert len(losses) == 400
-    assert report(states[0]).both_right < 0.2
