@@ -79,25 +79,6 @@ def test_every_kind_of_control_moves_by_keyboard_and_by_mouse(big):
             big.drive(control, move)
 
 
-def test_a_control_that_does_not_move_is_noticed(big):
-    """What drives the explorers says so, rather than pass over the control."""
-
-    def hold_still(control):
-        pass
-
-    big.timeout = 1
-    with pytest.raises(AssertionError, match="hold_still should move show, but it is at"):
-        big.drive(big.model.controls[0], hold_still)
-
-
-def test_tokens_and_heads_are_chosen_by_name(big):
-    big.root.get_by_role("radio", name="2 cats").first.press("Space")
-    expect(big.root.get_by_role("radio", name="2 cats").first).to_be_checked()
-    big.root.get_by_role("radio", name="head 3").click()
-    big.settle("head 3, row 2", lambda settings: (settings["head"], settings["row"]) == (3, 2))
-    assert big.root.locator(".c3-thumbnails img").count() == 4
-
-
 AT = """(root, side) => Array.from(root.querySelectorAll(`.c3-view [data-at-${side}]`),
     e => e.tagName + ' ' + (e.dataset.q ?? '-') + ' ' + (e.dataset.k ?? '-'))"""
 

@@ -1,12 +1,10 @@
 """A real JupyterLab: every explorer opens, and a notebook runs as a whole.
 
 What a notebook prints is nbval's to compare. Here the cells that end in an explorer, as the
-notebooks have them, stand alone in one notebook with one kernel. With SCREENSHOTS=1 each is also
-kept as a picture, in both themes and at two widths, for a person to look at.
+notebooks have them, stand alone in one notebook with one kernel.
 """
 
 import json
-import os
 import random
 import re
 from functools import cache
@@ -35,7 +33,6 @@ from tests.ui.test_book import OPEN, built, offline_page, visit
 
 WHOLE = NOTEBOOKS / "02_softmax.ipynb"  # one of the quickest
 ROOT = Path(__file__).parents[2]
-PICTURES = ROOT / "ui-screenshots"
 SHARE = """
 import sys, pathlib
 sys.path.insert(0, "{root}")
@@ -230,8 +227,6 @@ def test_explorers_are_drawn_in_the_ink_of_the_theme(page):
         assert len(inks) >= len(CALLS)
         contrasts = {luminance(ink) - luminance(ground) for ink in inks}
         assert min(contrasts) > 0.5 if theme == "dark" else max(contrasts) < -0.5
-        if os.environ.get("SCREENSHOTS"):
-            take_pictures(page, theme)
 
 
 def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server, folder):
@@ -272,17 +267,6 @@ def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server
             expect(root).not_to_have_attribute("data-hands", "")
     finally:
         page.close()
-
-
-def take_pictures(page, theme: str) -> None:
-    """Take a picture of every explorer at two widths."""
-    PICTURES.mkdir(exist_ok=True)
-    for width in (900, 1600):
-        page.set_viewport_size({"width": width, "height": 1000})
-        page.wait_for_timeout(300)
-        for name, root in zip(CALLS, page.locator(".c3-explorer").all(), strict=True):
-            root.scroll_into_view_if_needed()
-            root.screenshot(path=PICTURES / f"{name}-{theme}-{width}.png")
 
 
 def luminance(colour: str) -> float:
