@@ -138,5 +138,5 @@ format: setup  ## put code and notebooks into shape
 	ruff format .
 
 clean:  ## remove the environment and everything else that can be made again
-	rm -rf $(VENV) .venv-torch-* docs/_build docs/notebooks .jupyter .pytest_cache .ruff_cache .hypothesis *.egg-info ui-screenshots
+	rm -rf $(VENV) .venv-torch-* docs/_build docs/notebooks .jupyter .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -29,13 +29,10 @@ SNAPSHOT = f"""(root, names) => {{
     const controls = names.map(name => {{
         const place = root.querySelector('.c3-control-' + name);
         const input = place.querySelector('input'), list = place.querySelector('select');
-        return {{
-            text: input?.value,
-            on: input?.checked,
-            choice: list?.options[list.selectedIndex]?.text,
-            button: place.querySelector('label:has(:checked)')?.textContent,
-            readout: place.querySelector('.widget-readout')?.innerText,
-        }};
+        if (input?.type === 'checkbox') return input.checked ? 'on' : 'off';
+        return list?.options[list.selectedIndex]?.text
+            ?? place.querySelector('label:has(:checked)')?.textContent
+            ?? place.querySelector('.widget-readout')?.innerText ?? input?.value ?? '';
     }});
     return [controls, ({READ})(root.querySelector('.c3-view'))];
 }}"""
@@ -62,8 +59,8 @@ class PageExplorer:
         seen = [control for control in self.model.controls if not isinstance(control, Picked)]
         found, shown = self.root.evaluate(SNAPSHOT, [control.name for control in seen])
         settings = {control.name: control.default for control in self.model.controls} | self.picked
-        for control, parts in zip(seen, found, strict=True):
-            settings[control.name] = _value(control, parts, settings)
+        for control, label in zip(seen, found, strict=True):
+            settings[control.name] = value_of(control, label, settings)
         return settings, shown
 
     def expected(self, settings: dict[str, Any]) -> list[str]:
@@ -200,25 +197,17 @@ class PageExplorer:
         self.root.get_by_role("button", name=label).click()
 
 
-def _value(control: Control, parts: dict[str, Any], settings: dict[str, Any]) -> Any:
-    """Return a control's value, from what its parts show."""
+def value_of(control: Control, label: str, settings: dict[str, Any]) -> Any:
+    """Return the value that a control means by what it shows, beside these other settings."""
     if isinstance(control, TextField):
-        return parts["text"]
+        return label
     if isinstance(control, Switch):
-        return parts["on"]
-    if isinstance(control, Pick):
-        return _by_label(control.options, parts["choice"] or "")
-    if isinstance(control, Seed):
-        return int(parts["text"])
-    if isinstance(control, Steps):
-        shown = parts["button" if isinstance(control, Buttons) else "readout"]
-        return _by_label(control.offered(settings), shown or "")
-    return type(control.default)(parts["readout"].replace(",", ""))
-
-
-def _by_label(options: Any, label: str) -> Any:
-    for option in options:
-        name, value = option if isinstance(option, tuple) else (option, option)
-        if str(name).split() == label.replace("\xa0", " ").split():
-            return value
-    raise NotOfferedError(f"the page shows {label!r}, which is none of {list(options)}")
+        return label == "on"
+    if isinstance(control, Pick | Steps):
+        options = control.options if isinstance(control, Pick) else control.offered(settings)
+        for option in options:
+            name, value = option if isinstance(option, tuple) else (option, option)
+            if str(name).split() == label.replace("\xa0", " ").split():
+                return value
+        raise NotOfferedError(f"the page shows {label!r}, which is none of {list(options)}")
+    return type(control.default)(label.replace(",", ""))

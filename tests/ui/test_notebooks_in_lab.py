@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.core.controls import Picked, Seed, Slider, Steps, Switch
+from chapter3_helpers.explorers.core.controls import Picked
 from chapter3_helpers.explorers.core.widget import Explorer
 from tests.notebook_files import (
     NOTEBOOKS,
@@ -27,7 +27,7 @@ from tests.notebook_files import (
     numbered_paths,
     read,
 )
-from tests.ui.driver import PARSE, READ, PageExplorer
+from tests.ui.driver import PARSE, READ, PageExplorer, value_of
 from tests.ui.lab import choose_theme, errors, open_notebook, run_all, write_notebook
 from tests.ui.test_book import OPEN, built, offline_page, visit
 
@@ -143,23 +143,16 @@ def test_a_presented_explorer_fits_a_projector_in_letters_for_the_back_row(page)
     page.set_viewport_size({"width": 1600, "height": 1000})
 
 
-def value_of(explorer: Explorer, name: str, label: str):
-    """Return the value that a recording means by what it shows."""
-    control = next(control for control in explorer.controls if control.name == name)
-    if isinstance(control, Picked):
-        values = [None, *explorer.widgets[name].options]
-        return next(value for value in values if str(value) == label)
-    if isinstance(control, Steps):
-        options = explorer.widgets[name].options
-        pairs = [
-            option if isinstance(option, tuple) else (str(option), option) for option in options
-        ]
-        return dict(pairs)[label]
-    if isinstance(control, Switch):
-        return label == "on"
-    if isinstance(control, Slider | Seed):
-        return type(control.default)(float(label))
-    return label
+def follow(explorer: Explorer, chosen: dict[str, str]) -> None:
+    """Move an explorer's controls to what a recording's controls show."""
+    explorer.reset()
+    controls = {control.name: control for control in explorer.controls}
+    for name, label in chosen.items():
+        if isinstance(controls[name], Picked):
+            values = [None, *explorer.widgets[name].options]
+            explorer.set(**{name: next(value for value in values if str(value) == label)})
+        else:
+            explorer.set(**{name: value_of(controls[name], label, explorer.settings)})
 
 
 MOVE = """(root, draw) => {
@@ -209,9 +202,7 @@ def test_recorded_explorer_shows_what_the_package_computes(book_page, path):
             else:
                 root.evaluate(CLICK, draws.random())
             chosen = json.loads(root.get_attribute("data-chosen"))
-            explorer.reset()
-            for control, label in chosen.items():
-                explorer.set(**{control: value_of(explorer, control, label)})
+            follow(explorer, chosen)
             shown = root.locator(".c3-view").evaluate(READ)
             assert shown == page.evaluate(PARSE, explorer.view.value), chosen
             code = root.locator("pre").evaluate("pre => pre.textContent")
