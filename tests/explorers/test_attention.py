@@ -26,8 +26,6 @@ from chapter3_helpers.explorers.core.mechanisms import (
     WRAPPER,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.core.panels import Matrix
-from tests.explorers import Shown
 
 TEXT = "one two three four five"
 
@@ -130,25 +128,6 @@ def test_the_path_of_one_number_ends_at_the_weight_and_its_part_of_the_context(m
         assert (found["masked"] == -np.inf) == gone
         assert ("hidden from this query" in path.html()) == gone
     np.testing.assert_allclose(total, state.mixed[head, 5], rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("settings", "title", "parameters"),
-    [
-        ({"mechanism": SIMPLE}, "attention weights", 0),
-        ({"mechanism": V2, "d_out": 4}, "attention weights", "36"),  # three of 3 x 4
-        (
-            {"mechanism": WRAPPER, "d_out": 4, "num_heads": 2, "head": 1},
-            "weights of “head 1”",
-            "72",
-        ),
-    ],
-)
-def test_a_head_is_named_and_its_parameters_are_counted(settings, title, parameters):
-    shown = Shown("attention", **settings, made=AT_RANDOM)
-    assert shown.only(Matrix).title == title
-    assert shown.facts["parameters"] == parameters
-    assert set(shown.facts["row sums"].split()) == {"1.00"}
 
 
 def test_a_dropped_weight_carries_a_cross_and_a_kept_one_its_number():

@@ -36,11 +36,6 @@ def test_every_weight_can_be_reached_and_nothing_else(name):
     assert np.argwhere(np.atleast_2d(changed)).tolist() == [[len(array) - 1, 7]]
 
 
-def test_the_value_that_a_weight_had_is_marked():
-    options = handmade_transformer_explorer().widgets["value"].options
-    assert [value for label, value in options if "as it was" in label] == [1024.0]
-
-
 @pytest.mark.parametrize("change", [{}, {"name": "c_proj_bias", "column": 5, "value": -1.0}])
 def test_the_changed_weight_alone_is_shown_with_what_it_was(change):
     array = Shown("handmade_transformer", **change).all(Matrix)[0]

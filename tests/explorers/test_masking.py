@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.core.panels import Matrix
 from chapter3_helpers.explorers.masking import (
     FIRST,
     LEARNED,
@@ -34,12 +33,6 @@ def test_what_has_been_read_never_changes(matrices, way):
     for read in range(1, 13):
         weights = Shown("masking", **chosen, tokens_read=read).state["weights"]
         torch.testing.assert_close(weights, whole[:read, :read])
-
-
-def test_the_newest_row_is_marked():
-    shown = Shown("masking", tokens_read=7)
-    assert [matrix.picked for matrix in shown.all(Matrix)] == [6, 6]
-    assert "The rows above it" not in Shown("masking", tokens_read=1).note
 
 
 def test_the_path_of_one_number_says_which_keys_are_hidden():

@@ -21,7 +21,6 @@ from chapter3_helpers.training.who_whom import (
     report,
     train,
     trained_reader,
-    word_vectors,
 )
 
 
@@ -86,13 +85,6 @@ def test_without_one_of_its_heads_a_reader_keeps_one_answer(trained):
         who, whom = answer(deaf, "Ann thanked Bob")
         kept.append((who == "Ann", whom == "Bob"))
     assert sorted(kept) == [(False, True), (True, False)]
-
-
-def test_a_token_is_its_word_and_its_place():
-    tokens, x = encode("Ann thanked Ann.")
-    assert tokens == ("Ann", "thanked", "Ann", ".")
-    assert x[:, :16].equal(word_vectors(tokens))
-    assert x[:, 16:].equal(torch.eye(4))
 
 
 def test_every_batch_has_words_of_its_own_and_two_different_ones_in_a_sentence():
