@@ -8,20 +8,6 @@ from chapter3_helpers.diagrams.attention import MOST_LANES
 from tests.diagrams import attention, without
 
 
-def test_the_steps_are_said_in_their_order():
-    arrays = attention()
-    said = attention_diagram(**arrays, dropped=arrays["weights"]).description.splitlines()
-    assert said[1:6] == [
-        "x (5, 3) -> @ W_query -> queries (5, 2)",
-        "x (5, 3) -> @ W_key -> keys (5, 2)",
-        "x (5, 3) -> @ W_value -> values (5, 2)",
-        "queries (5, 2) and keys (5, 2) -> @ keys.T -> scores (5, 5) -> / sqrt(D) -> scaled (5, 5)"
-        " -> mask -> masked (5, 5) -> softmax -> weights (5, 5) -> dropout -> dropped (5, 5)"
-        " -> @ values -> context (5, 2)",
-        "values (5, 2) -> context (5, 2)",
-    ]
-
-
 def test_the_picked_query_is_marked_wherever_it_has_a_row():
     diagram = attention_diagram(**attention(), query=3, tokens=list("abcde"))
     picked = {block.name for block in diagram.blocks if block.picked == 3}

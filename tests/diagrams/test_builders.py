@@ -128,7 +128,8 @@ MORE = {
     "questions_diagram": [([["Ann", "thanked", "Bob"]] * n, {"who": 0, "whom": 2}) for n in (1, 2)],
     "ring_diagram": [({"at first": np.ones((n, n)), "all": np.ones((n, n))},) for n in (2, 6)],
     "roles_diagram": [
-        ("journey", *map(numbers, sizes)) for sizes in ((1, 1, 1, 1), (3, 2, 2, 2), (5, 3, 3, 7))
+        *(("journey", *map(numbers, (n, d, d, d))) for n, d in ((1, 1), (3, 2), (5, 7))),
+        ("journey", *np.zeros((4, 2))),
     ],
     "rotary_diagram": [(*numbers(2, n, 2), numbers(n), ["2 and 0", "5 and 3"][:n]) for n in (1, 2)],
     "sharing_diagram": [

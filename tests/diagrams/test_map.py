@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chapter3_helpers.diagrams import attention_map
-from chapter3_helpers.diagrams.map import BUILT_IN, LAST, LETTERS, example_numbers, state_in
+from chapter3_helpers.diagrams.map import LAST, example_numbers
 
 
 @pytest.mark.parametrize("notebook", range(LAST + 1))
@@ -15,28 +15,6 @@ def test_the_map_lights_something_and_draws_it_large(notebook):
     assert "Framed: " in diagram.description
     large = {block.name for block in diagram.blocks if block.zoom > 1}
     assert large == {block.name for block in diagram.blocks if block.state == "lit"}
-
-
-@pytest.mark.parametrize("notebook", range(LAST + 1))
-def test_grey_boxes_have_no_letters_and_all_others_are_explained(notebook):
-    diagram = attention_map(notebook)
-    assert not any(block.shape for block in diagram.blocks if block.state == "grey")
-    shapes = " ".join(block.shape for block in diagram.blocks)
-    letters = {letter for letter in LETTERS if letter in shapes}
-    assert [words[0] for words in diagram.note.split(", ") if "=" in words] == sorted(
-        letters, key=list(LETTERS).index
-    )
-    assert ("D" in letters) == (notebook >= BUILT_IN["queries"]), "03 projects to D"
-
-
-def test_every_step_is_lit_once_and_known_ever_after():
-    for step, first in BUILT_IN.items():
-        states = [state_in(notebook, step) for notebook in range(1, 10)]
-        assert states == [
-            "grey" if notebook < first else "lit" if notebook == first else "known"
-            for notebook in range(1, 10)
-        ]
-    assert "Still to come" not in attention_map(11).description
 
 
 @pytest.mark.parametrize("known", [*product([False, True], repeat=4)])

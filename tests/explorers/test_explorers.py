@@ -140,6 +140,13 @@ def test_reset_goes_back_to_the_start_and_no_random_number_is_used_up(topic):
     assert torch.equal(torch.get_rng_state(), random_numbers)  # the reader's are left alone
 
 
+def test_the_python_button_shows_the_code_and_hides_it():
+    subject = explorers.attention_explorer()
+    for shown in (True, False):
+        subject.code_button.value = shown
+        assert (subject.code_view.layout.display != "none") == shown
+
+
 @pytest.mark.parametrize("topic", TOPICS)
 def test_every_control_has_a_label_and_steps_that_are_accepted(topic):
     subject = getattr(explorers, f"{topic}_explorer")()  # no option has changed in it

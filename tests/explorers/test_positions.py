@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.panels import Heads, Matrix
 from chapter3_helpers.explorers.positions import (
     ALIBI,
     LEARNED,
@@ -69,36 +67,9 @@ def test_the_curve_goes_through_the_scores_of_the_sentence(scheme):
 
 
 @every_scheme
-@pytest.mark.parametrize("changed", [{"seed": 5, "start": 9}, {"causal": True, "head": 1}])
-def test_the_axis_of_the_scores_ends_at_the_even_numbers_around_them(scheme, changed):
-    curves = Shown("positions", scheme=scheme, **changed).only(Curves)
-    scores = torch.cat([*curves.lines.values()])
-    scores, (low, high) = scores[scores.isfinite()], curves.limits
-    assert low % 2 == high % 2 == 0
-    assert low <= scores.min() < low + 2
-    assert high - 2 < scores.max() <= high
-
-
-@every_scheme
 def test_what_tells_the_order(scheme):
     shown = Shown("positions", scheme=scheme, head=2, theta=100.0)
     assert [*shown.facts.values()] == [TOLD[scheme]]
-
-
-def test_alibi_shows_every_head_and_the_others_one():
-    shown = Shown("positions", scheme=ALIBI, num_heads=5, head=4)
-    heads = shown.only(Heads)
-    assert heads.values.shape == (5, 6, 6)
-    large = next(matrix for matrix in shown.all(Matrix) if "weights" in matrix.title)
-    assert torch.equal(large.values, heads.values[4])
-    assert not Shown("positions").all(Heads)
-
-
-def test_a_curve_for_each_place_and_none_for_the_future():
-    curves = Shown("positions", start=3, causal=True).only(Curves)
-    assert list(curves.lines) == ["starts at 0", "starts at 3"]
-    assert torch.isinf(curves.lines["starts at 0"][13:]).all()
-    assert torch.isfinite(curves.lines["starts at 0"][:13]).all()
 
 
 def test_every_word_but_the_last_which_is_watched_can_be_swapped():
