@@ -1,6 +1,5 @@
 """What the package takes for tokens, scores and ids, and what it says of anything else."""
 
-import pytest
 import torch
 
 from chapter3_helpers._checks import tensors
@@ -16,11 +15,3 @@ def test_what_is_right_passes():
         tensors.check_ids("x", ids, **IDS)
     tensors.check_ids("x", torch.zeros(2, 99).long(), vocab_size=1)  # any length
     tensors.check_ids("x", torch.zeros(1, 1, 1).long(), vocab_size=1, dims=(3,))
-
-
-@pytest.mark.filterwarnings("ignore")  # the compiler's own
-def test_a_compiled_graph_cannot_look_at_ids():
-    compiled = torch.compile(
-        lambda ids: tensors.check_ids("x", ids, **IDS), backend="eager", fullgraph=True
-    )
-    compiled(torch.tensor([7]))
