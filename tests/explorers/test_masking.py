@@ -53,13 +53,3 @@ def test_a_sentence_that_is_typed_anew_is_read_to_its_end_unless_the_reader_stop
     explorer.set(tokens_read=2)
     explorer.widgets["text"].value = SENTENCE
     assert explorer.settings["tokens_read"] == 2
-
-
-def test_the_token_that_was_chosen_is_back_when_the_new_sentence_is_long_enough():
-    explorer = masking_explorer(show=NUMBER)
-    for typed in ("T", "The tea", "The tea left the soup because it was hungry."):
-        explorer.widgets["text"].value = typed
-    assert explorer.settings["column"] == 4
-    labels = [label for label, _ in explorer.widgets["column"].options]
-    assert labels[:2] == ["0 the", "1 tea"]  # as the matrices have them
-    assert len(labels) == explorer.settings["tokens_read"] == 9

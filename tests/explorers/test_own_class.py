@@ -132,19 +132,9 @@ def test_an_error_in_the_class_is_a_sentence_and_drawing_goes_on_after_it():
     assert said in transposed.view.value
 
 
-class Strange(CausalAttention):
-    def __init__(self, d_model, d_out):
-        super().__init__(d_model, d_out, 4, 0.0)
-
-
 class NoWeights(nn.Module):
     def __init__(self, d_in, d_out):
         super().__init__()
-
-
-class NoLayers(NoWeights):
-    def attention_weights(self, x):
-        return x
 
 
 @pytest.mark.parametrize(
@@ -154,8 +144,6 @@ class NoLayers(NoWeights):
         ("CausalAttention", "got 'CausalAttention'"),
         (int, "got <class 'int'>"),
         (NoWeights, "with a method attention_weights, got NoWeights, which has none"),
-        (NoLayers, "with W_query, W_qkv or heads, got NoLayers with no layers"),
-        (Strange, "got Strange, which needs d_model"),
     ],
 )
 def test_what_is_no_such_class_is_refused(given, words):

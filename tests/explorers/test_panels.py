@@ -157,13 +157,6 @@ def test_the_path_of_one_number_takes_off_the_largest_score_where_powers_grow_to
     assert "what “0 a” takes from “1 a”" in replace(small, tokens="aa").html()
 
 
-def test_negative_numbers_after_a_sign_stand_in_brackets():
-    path = NumberPath(
-        "ab", 0, 1, np.array([[-1.0, -2.0]] * 2), np.array([[1, 3], [2, 4]]), np.eye(2)
-    )
-    assert path.steps()[0][1] == "−2.00 + (−8.00)"
-
-
 def test_presenting_keeps_what_is_said_and_one_picture():
     first = Matrix("first", [[0.1652, 0.1678]], "a", "ab")
     panels = [Note("said"), Facts({"a": 1}), first, Bars("second", "a", [1])]

@@ -9,6 +9,7 @@ from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.mechanisms import AT_RANDOM, SIMPLE, V2, WRAPPER
 from chapter3_helpers.explorers.core.panels import Bars, Matrix
+from chapter3_helpers.explorers.performance import MACHINES
 from chapter3_helpers.explorers.pronouns import SENTENCE
 from chapter3_helpers.explorers.trainable_qkv import DRAWS, WIDTHS
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
@@ -98,6 +99,21 @@ FACTS = [
         ["(6, 12)", "(2, 6, 6)", "sqrt(6) = 2.449"],  # the root of a head and not of all
     ),
     ("masking", {"tokens_read": 7}, ["28 of 49"]),
+    (
+        *("performance", {"machine": [*MACHINES][2]}),  # half of the scores; numbers of 4 bytes
+        ["51.6 GFLOP", "403 MB", "25.2 MB", "60,000 GFLOP/s", "4,000 GB/s", "15 operations/byte"],
+    ),
+    *(  # in positions, the third head, where theta is 100
+        ("positions", {"scheme": scheme, "head": 2, "theta": 100.0}, [told])
+        for scheme, told in (
+            ("none", "nothing"),
+            ("learned", "a row of an untrained table (512, 4), times ten"),
+            ("sinusoids", "cosine and sine of a fast and of a slow hand"),
+            ("linear bias", "-1 for each position between query and key"),
+            ("ALiBi", "-0.125 for each position between query and key"),  # 1/2, 1/4, 1/8
+            ("rotary", "1 and 0.1 radians for each position"),  # the root of 100 below 1
+        )
+    ),
     ("attention", {"mechanism": SIMPLE}, [0]),  # parameters
     ("attention", {"mechanism": V2, "d_out": 4}, ["36"]),  # three of 3 x 4
     ("attention", {"mechanism": WRAPPER, "d_out": 4, "num_heads": 2}, ["72"]),
