@@ -41,13 +41,6 @@ def test_pairs_and_triples_by_tables():
         shorter = [0.0] * (n - 1) + best
 
 
-def test_what_only_two_words_back_can_tell():
-    ids = torch.tensor([0, 1, 2, 0, 3, 4] * 60)  # after 0 comes 1 or 3, as the word before says
-    losses = counting_losses(Text(tuple("abcde"), ids, ids))
-    assert losses["no idea"] == pytest.approx(math.log(5))
-    assert losses["triple counts"] < 0.15 < losses["pair counts"] < losses["word counts"]
-
-
 def test_a_word_that_was_never_seen_is_a_large_loss_and_no_error():
     text = Text(("a", "b", "c"), torch.tensor([0, 1] * 30), torch.tensor([0, 2, 1, 2, 0]))
     losses = counting_losses(text)

@@ -78,15 +78,3 @@ def test_the_bar_ends_in_the_same_line_every_time(monkeypatch):
     assert text.endswith("\n")
     last = text.rstrip("\n").split("\r")[-1]
     assert last == "falling: 100%|" + 30 * "█" + "| 12/12 batches, finished."
-
-
-def test_a_watcher_sees_the_model_before_the_first_batch_and_after_every_one():
-    weight, seen = nn.Parameter(torch.zeros(1, dtype=torch.float64)), []
-    minimise(
-        *(nn.ParameterList([weight]), lambda _: weight.sum(), 3, 1.0, ""),
-        progress=False,
-        watch=lambda done: seen.append((done, weight.item())),
-    )
-    numbers, values = zip(*seen, strict=True)
-    assert numbers == (0, 1, 2, 3)
-    assert values == pytest.approx((0, -1, -1 - 2 / 3, -2))

@@ -30,82 +30,71 @@ def draw_ids(*shape):
     return torch.randint(VOCAB, shape)
 
 
-class TestObjective:
-    def test_one_pass_equals_a_pass_for_every_prefix(self):
-        model, ids = make().double(), draw_ids(B, T + 1)
-        losses = next_token_losses(model, ids)
-        assert losses.shape == (B, T)
-        for b in range(B):
-            for t in range(T):
-                probabilities = torch.softmax(model(ids[b, : t + 1])[-1], dim=-1)
-                assert losses[b, t].item() == pytest.approx(
-                    -probabilities[ids[b, t + 1]].log().item()
-                )
-        assert torch.allclose(next_token_losses(model, ids[0]), losses[0])
-
-    def test_an_untrained_model_has_no_idea(self):
-        losses = next_token_losses(make(), draw_ids(50, CONTEXT + 1))
-        assert losses.mean().item() == pytest.approx(math.log(VOCAB), abs=0.1)
+def test_one_pass_equals_a_pass_for_every_prefix():
+    model, ids = make().double(), draw_ids(B, T + 1)
+    losses = next_token_losses(model, ids)
+    assert losses.shape == (B, T)
+    for b in range(B):
+        for t in range(T):
+            probabilities = torch.softmax(model(ids[b, : t + 1])[-1], dim=-1)
+            assert losses[b, t].item() == pytest.approx(-probabilities[ids[b, t + 1]].log().item())
+    assert torch.allclose(next_token_losses(model, ids[0]), losses[0])
 
 
-class TestMeanLoss:
-    def test_it_is_the_mean_over_pieces_as_long_as_the_context(self):
-        model, ids = make(), draw_ids(3 * (CONTEXT + 1) + 5)  # the last five fill no piece
-        pieces = ids[:-5].view(3, CONTEXT + 1)
-        expected = next_token_losses(model, pieces).mean().item()
-        assert mean_loss(model, ids) == pytest.approx(expected)
+def test_an_untrained_model_has_no_idea():
+    losses = next_token_losses(make(), draw_ids(50, CONTEXT + 1))
+    assert losses.mean().item() == pytest.approx(math.log(VOCAB), abs=0.1)
 
 
-class TestTraining:
-    def small(self):
-        torch.manual_seed(123)
-        return MinimalLanguageModel(5, 8, 4, 2)
-
-    def test_learns_what_only_two_tokens_back_can_tell(self):
-        """In 0 1 2 0 3 4 ..., what follows a 0 depends on the token before it."""
-        text, model = torch.tensor([0, 1, 2, 0, 3, 4] * 30), self.small()
-        losses = train(model, text, batches=150, progress=False)
-        assert len(losses) == 150
-        assert losses[0] > 1.2
-        late = next_token_losses(model, text[:5])[1:]  # all but the first 0, which is ambiguous
-        assert late.max() < 0.1
-
-    def test_pieces_start_anywhere_and_are_as_long_as_the_context(self):
-        model, seen = MinimalLanguageModel(6, 8, 4, 2), []
-        model.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
-        train(model, torch.arange(6), batches=3, progress=False)
-        assert [tuple(piece.shape) for piece in seen] == [(32, 4)] * 3
-        assert torch.cat(seen).unique(dim=0).tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
+def test_it_is_the_mean_over_pieces_as_long_as_the_context():
+    model, ids = make(), draw_ids(3 * (CONTEXT + 1) + 5)  # the last five fill no piece
+    pieces = ids[:-5].view(3, CONTEXT + 1)
+    expected = next_token_losses(model, pieces).mean().item()
+    assert mean_loss(model, ids) == pytest.approx(expected)
 
 
-class TestText:
-    def test_reads_docstrings_and_nothing_else(self, tmp_path, monkeypatch):
-        (tmp_path / "made_up.py").write_text(
-            '"""One FISH."""\nx = "no"\n\n\ndef f():\n    """Two, fish."""\n    # red\n'
-            '\n\nclass C:\n    """Blue fish."""\n\n\nraise SystemExit("never imported")\n'
-        )
-        monkeypatch.syspath_prepend(tmp_path)
-        words = docstring_words(["made_up", "a_missing_module", "a_missing.module"])
-        assert sorted(words) == sorted(
-            ["one", "fish", ".", "two", ",", "fish", ".", "blue", "fish", "."]
-        )
+def small():
+    torch.manual_seed(123)
+    return MinimalLanguageModel(5, 8, 4, 2)
 
-    def test_frequent_words_have_numbers_and_every_tenth_stretch_is_held_out(self):
-        text, words = docstring_text(50), docstring_words()
-        ids = text.read(" ".join(words[:12_000]))
-        assert len(text.vocabulary) == len(set(text.vocabulary)) == 50
-        count = [words.count(word) for word in text.vocabulary[1:]]
-        assert count == sorted(count, reverse=True)
-        assert (ids == 0).sum() == sum(word not in text.vocabulary for word in words[:12_000])
-        assert torch.equal(text.training[:9000], ids[:9000])
-        assert torch.equal(text.held_out[:1000], ids[9000:10_000])
-        assert torch.equal(text.training[9000:11_000], ids[10_000:12_000])
 
-    def test_a_sentence_is_read_as_the_text_was(self):
-        text = docstring_text(50)
-        assert text.read("The zzyzx, THE").tolist() == [
-            text.vocabulary.index("the"),
-            0,
-            text.vocabulary.index(","),
-            text.vocabulary.index("the"),
-        ]
+def test_learns_what_only_two_tokens_back_can_tell():
+    """In 0 1 2 0 3 4 ..., what follows a 0 depends on the token before it."""
+    text, model = torch.tensor([0, 1, 2, 0, 3, 4] * 30), small()
+    losses = train(model, text, batches=150, progress=False)
+    assert len(losses) == 150
+    assert losses[0] > 1.2
+    late = next_token_losses(model, text[:5])[1:]  # all but the first 0, which is ambiguous
+    assert late.max() < 0.1
+
+
+def test_pieces_start_anywhere_and_are_as_long_as_the_context():
+    model, seen = MinimalLanguageModel(6, 8, 4, 2), []
+    model.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    train(model, torch.arange(6), batches=3, progress=False)
+    assert [tuple(piece.shape) for piece in seen] == [(32, 4)] * 3
+    assert torch.cat(seen).unique(dim=0).tolist() == [[0, 1, 2, 3], [1, 2, 3, 4]]
+
+
+def test_reads_docstrings_and_nothing_else(tmp_path, monkeypatch):
+    (tmp_path / "made_up.py").write_text(
+        '"""One FISH."""\nx = "no"\n\n\ndef f():\n    """Two, fish."""\n    # red\n'
+        '\n\nclass C:\n    """Blue fish."""\n\n\nraise SystemExit("never imported")\n'
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    words = docstring_words(["made_up", "a_missing_module", "a_missing.module"])
+    assert sorted(words) == sorted(
+        ["one", "fish", ".", "two", ",", "fish", ".", "blue", "fish", "."]
+    )
+
+
+def test_frequent_words_have_numbers_and_every_tenth_stretch_is_held_out():
+    text, words = docstring_text(50), docstring_words()
+    ids = text.read(" ".join(words[:12_000]))
+    assert len(text.vocabulary) == len(set(text.vocabulary)) == 50
+    count = [words.count(word) for word in text.vocabulary[1:]]
+    assert count == sorted(count, reverse=True)
+    assert (ids == 0).sum() == sum(word not in text.vocabulary for word in words[:12_000])
+    assert torch.equal(text.training[:9000], ids[:9000])
+    assert torch.equal(text.held_out[:1000], ids[9000:10_000])
+    assert torch.equal(text.training[9000:11_000], ids[10_000:12_000])

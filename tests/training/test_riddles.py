@@ -67,15 +67,6 @@ def test_a_model_left_in_training_mode_is_worse(trained):
     assert left.both_clues < done.both_clues - 0.15
 
 
-def test_a_riddle_is_one_word_a_row():
-    tokens, x = encode("It hoots, and eats nothing")
-    assert tokens == ("it", "hoots", "and", "eats", "nothing", ".")
-    assert x.shape == (T, len(WORDS))
-    assert [WORDS[int(r.argmax())] if r.any() else "" for r in x] == [
-        *("it", "hoots", "and", "eats", "", ".")
-    ]
-
-
 def test_probabilities_come_in_order_and_sum_to_1(trained):
     shares = probabilities(trained[0], "it moos")
     assert sorted(shares) == sorted(ANIMALS)

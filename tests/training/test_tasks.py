@@ -144,9 +144,3 @@ def test_questions_go_where_the_model_is(ask):
 def test_what_no_training_can_do(make, train, title, options, error, message):
     with pytest.raises(error, match=message):
         train(make(), **({"progress": False} | options))
-
-
-@every_task
-def test_a_training_needs_a_model(make, train, title):
-    with pytest.raises(TypeError, match=r"model must be a torch\.nn\.Module, got int"):
-        train(3)

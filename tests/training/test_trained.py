@@ -6,7 +6,6 @@ from torch import nn
 
 from chapter3_helpers.training.loop import minimise
 from chapter3_helpers.training.trained import trained
-from tests import trained as shared
 
 CALLS = []
 
@@ -77,49 +76,3 @@ def test_a_bar_is_shown_where_only_the_end_is_kept(capsys):
     assert capsys.readouterr().out == ""
     trained(Layer, train, 3, 2)
     assert "squares: 100%" in capsys.readouterr().out
-
-
-CELL = """
-from torch import nn
-from torch.nn import functional
-half = lambda x: x / 2
-class Layer(nn.Linear):
-    def forward(self, x):
-        return functional.relu(super().forward(x)){edit}
-"""
-
-
-def layer_of_a_cell(edit="", seed=0, **settings):
-    space = {"__name__": "__main__"}
-    exec(CELL.format(edit=edit), space)
-    torch.manual_seed(seed)
-    layer = space["Layer"](3, 2)
-    vars(layer).update(settings)
-    return layer
-
-
-def test_tests_share_what_the_same_code_trains_and_nothing_else(tmp_path, monkeypatch):
-    """A kernel that edits a class gets one that was trained with the edit."""
-    runs = []
-
-    def run(model, train, every):
-        runs.append(model)
-        return shared.store.Trained({0: model, 7: model}, [0.0] * 7)
-
-    monkeypatch.setattr(shared, "PACKAGES", (*shared.PACKAGES, __name__))
-    run_or_load = shared._once(run, tmp_path)
-    for model, trainings in [
-        (layer_of_a_cell(), 1),
-        (layer_of_a_cell(), 1),
-        (layer_of_a_cell(seed=1), 2),  # other numbers, so another model
-        (layer_of_a_cell(residual=False), 3),  # the same numbers, but another function
-        (layer_of_a_cell(" + 1"), 4),
-        (layer_of_a_cell(" + half(x)"), 5),
-        (layer_of_a_cell(" + half(x)"), 6),  # nobody knows what half does
-        (nn.Sequential(layer_of_a_cell(" + half(x)")), 7),
-    ]:
-        learned = run_or_load(model, train, None)
-        assert len(runs) == trainings
-        assert learned.model is model
-    run_or_load(layer_of_a_cell(), train, 7)  # kept every seven batches, as nobody has before
-    assert len(runs) == 8

@@ -3,13 +3,12 @@
 import torch
 from torch import nn
 
-from chapter3_helpers.recurrent import ALPHABET, BahdanauDecoder, EncoderDecoder, tokenize
+from chapter3_helpers.recurrent import ALPHABET, BahdanauDecoder, EncoderDecoder
 from chapter3_helpers.training.translators import (
     accuracy_by_length,
     random_words,
     train,
     translate,
-    translation,
 )
 
 BOTH = [EncoderDecoder, BahdanauDecoder]
@@ -18,14 +17,6 @@ BOTH = [EncoderDecoder, BahdanauDecoder]
 def build(model_class, d=10, seed=0):
     torch.manual_seed(seed)
     return model_class(d)
-
-
-def test_a_word_is_translated_backwards():
-    assert tokenize("azb").tolist() == [[0, 25, 1]]
-    assert tokenize("AzB").tolist() == tokenize("azb").tolist()
-    assert translation(tokenize("language")).equal(tokenize("egaugnal"))
-    words = random_words(count=3, length=7)
-    assert translation(words)[1].tolist() == words[1].tolist()[::-1]
 
 
 def test_random_words_are_letters_and_the_same_for_the_same_seed():

@@ -9,8 +9,6 @@ import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers.copy_weights import copy_weights
-from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.training.who_whom import (
     D_IN,
@@ -64,15 +62,6 @@ def test_a_reader_takes_any_words(trained):
     assert answer(readers[2], "猫爱狗。") == ("猫", "狗")
     assert answer(readers[2], "Grandma hugged Zoe! ") == ("Grandma", "Zoe")
     assert len(set(answer(readers[1], "Ann thanked Bob"))) == 1
-
-
-def test_what_is_learned_can_be_carried_into_one_module_with_two_heads(trained):
-    wrapper = trained[0][2].attention
-    split = MultiHeadAttention(D_IN, 32, T, dropout=0.0, num_heads=2)
-    copy_weights(wrapper, split)
-    reader = WhoWhomReader(split)
-    reader.read_out = trained[0][2].read_out
-    assert report(reader) == report(trained[0][2])
 
 
 def test_without_one_of_its_heads_a_reader_keeps_one_answer(trained):
