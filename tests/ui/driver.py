@@ -98,15 +98,9 @@ class PageExplorer:
                 if late:
                     break
             self.page.wait_for_timeout(30)
-        if not arrived:
-            raise AssertionError(f"{self.model.name}: {what}, but it is at {settings}")
-        expected = self.expected(settings)
-        pairs = zip(shown, expected, strict=False)
-        differences = [f"{old} != {new}" for old, new in pairs if old != new][:5]
-        raise AssertionError(
-            f"{self.model.name} at {settings} shows {len(shown)} texts, expected are "
-            f"{len(expected)}; first differences: {differences}"
-        )
+        assert arrived, f"{self.model.name}: {what}, but it is at {settings}"
+        wrong = set(shown) ^ set(self.expected(settings))
+        raise AssertionError(f"{self.model.name} at {settings} shows or lacks {sorted(wrong)[:9]}")
 
     def settle_at(self, settings: dict[str, Any]) -> None:
         """Wait until the controls stand at these settings, and what is shown goes with them."""
