@@ -212,6 +212,7 @@ def test_line_plot_describes_its_curves():
     words = {"xlabel": "n", "ylabel": "s", "title": "t"}
     ax = line_plot([1, 2], {"up": [1.0, 2.0], "down": [2.0, 1.0]}, **words)
     assert ax.get_legend() is not None
+    assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
     assert ax.description.splitlines()[-2:] == ["up: 1.0000 2.0000", "down: 2.0000 1.0000"]
     timed = line_plot([1], {"up": [0.123]}, **words, describe_values=False)
     assert "0.12" not in timed.description
