@@ -134,7 +134,8 @@ def _checked_method(method: Callable, checks: Mapping[str, Check]) -> Callable:
     def call(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
         if edge.inside:
             return method(self, *args, **kwargs)
-        given = dict(zip(names, args, strict=False)) | kwargs
+        # As PyTorch 2.6 can compile it; the method itself refuses arguments that are too many.
+        given = {**dict(zip(names, args)), **kwargs}  # noqa: B905
         for name in given:
             if name in checks:
                 checks[name](name, given, self)

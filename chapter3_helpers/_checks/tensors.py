@@ -46,18 +46,14 @@ def check_input(
     ``d_in`` or ``d``; T is at most its ``context_length`` or ``max_length``, unless that is None or
     there is none. Dtype and device are those of the module's weights.
     """
-    sizes = vars(module)
-    width = "d_in" if "d_in" in sizes else "d"
-    longest = "max_length" if "max_length" in sizes else "context_length"
+    width = "d_in" if hasattr(module, "d_in") else "d"
+    longest = "max_length" if hasattr(module, "max_length") else "context_length"
+    size, most = getattr(module, width), getattr(module, longest, None)
     check_tensor(name, x, dims=dims, form=form.format(width=width))
-    if x.shape[-1] != sizes[width]:
-        raise ValueError(
-            f"the last dimension of {name} must be {width}={sizes[width]}, got {x.shape[-1]}"
-        )
-    if sizes.get(longest) is not None and x.shape[-2] > sizes[longest]:
-        raise ValueError(
-            f"{name} must hold at most {longest}={sizes[longest]} tokens, got {x.shape[-2]}"
-        )
+    if x.shape[-1] != size:
+        raise ValueError(f"the last dimension of {name} must be {width}={size}, got {x.shape[-1]}")
+    if most is not None and x.shape[-2] > most:
+        raise ValueError(f"{name} must hold at most {longest}={most} tokens, got {x.shape[-2]}")
     check_dtype(x, module)
     return x
 
@@ -71,14 +67,18 @@ def check_dtype(x: torch.Tensor, module: nn.Module) -> None:
     weights = [weight for weight in module.parameters() if weight.is_floating_point()]
     if not weights or any((x.dtype, x.device) == (w.dtype, w.device) for w in weights):
         return
-    weight, kind = weights[0], x.device.type
-    converts = torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)
-    converts = converts and torch.float64 not in (x.dtype, weight.dtype)
-    if x.device != weight.device or not converts:
+    weight = weights[0]
+    if x.device != weight.device or not (autocast_converts(x) and autocast_converts(weight)):
         raise ValueError(
             f"x must be {weight.dtype} on {weight.device}, as the weights are, "
             f"got {x.dtype} on {x.device}"
         )
+
+
+def autocast_converts(x: torch.Tensor) -> bool:
+    """Return whether autocast is on and changes the dtype of a tensor that a linear layer reads."""
+    kind = x.device.type  # "meta" has no autocast, and torch raises if it is asked
+    return kind != "meta" and torch.is_autocast_enabled(kind) and x.dtype != torch.float64
 
 
 def check_square(name: str, value: torch.Tensor) -> None:
