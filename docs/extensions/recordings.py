@@ -165,9 +165,10 @@ class Recording:
     def branch(self, done: list[Choice]) -> Any:
         """Return the choices of the next control and where each leads, down to a state."""
         moved = {c.name: value for c, (_, value) in zip(self.controls, done, strict=False)}
-        self.explorer.reset()
-        self.explorer.set(**moved)
+        self.explorer.move(**self.start)
+        self.explorer.move(**moved)
         if len(done) == len(self.controls):
+            self.explorer.set()
             return self.state()
         control = self.controls[len(done)]
         settings, picks = self.explorer.settings, self.picks.get(control.name)

@@ -138,6 +138,11 @@ class Explorer(widgets.VBox):
         Raises:
             ValueError: there is no such control, or it has no such value. Nothing has moved then.
         """
+        self.move(**values)
+        self._draw()
+
+    def move(self, **values: Any) -> None:
+        """Move several controls as ``set`` does, and leave the picture as it is."""
         unknown = values.keys() - self.widgets.keys()
         if unknown:
             raise ValueError(
@@ -158,7 +163,7 @@ class Explorer(widgets.VBox):
         finally:
             self._quiet = False
         self._chosen |= values
-        self._refresh()
+        self._settle()
 
     def reset(self, _button: Any = None) -> None:
         """Put every control back to where it started."""
@@ -195,7 +200,8 @@ class Explorer(widgets.VBox):
     def _changed(self, change: Any, name: str = "") -> None:
         if not self._quiet:
             self._chosen |= {name: change.new} if name else {}
-            self._refresh()
+            self._settle()
+            self._draw()
 
     def _offer(self, control: Control) -> None:
         """Give a control the options that fit the other settings, and the value that was chosen, or
@@ -222,8 +228,8 @@ class Explorer(widgets.VBox):
         widget.options = options
         widget.value = new
 
-    def _refresh(self) -> None:
-        """Show what belongs to the present settings."""
+    def _settle(self) -> None:
+        """Let every control offer what belongs to the present settings."""
         self._quiet = True
         try:
             for control in self.controls:
@@ -234,6 +240,9 @@ class Explorer(widgets.VBox):
                     layout.display = display
         finally:
             self._quiet = False
+
+    def _draw(self) -> None:
+        """Show what belongs to the present settings."""
         settings, present = self.settings, self.present_button.value
         # before the explorer is on the page, the cell shows what is printed
         wait = _Waiting(self.view, self._drawn) if self._drawn else sys.stdout
