@@ -203,10 +203,10 @@ def attention_panels(settings: Settings, classes: Classes = CLASSES) -> list[Pan
     )
     if settings["show"] == NUMBER:
         return [*panels, matrix, number_path(settings, state, head, row, column), lines]
-    module = state.module
+    module, shape = state.module, tuple(state.weights.shape)  # (H, T, T)
     facts = {
         "x": tuple(state.x.shape),
-        "weights": tuple(state.weights.shape),
+        "weights": shape if has_heads(settings) or shape[0] > 1 else shape[1:],
         "context": tuple(state.context.shape),
         "parameters": 0 if module is None else f"{count_parameters(module):,}",
         "row sums": " ".join(f"{total:.2f}" for total in state.weights[head].sum(dim=-1)),

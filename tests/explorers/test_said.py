@@ -115,8 +115,8 @@ FACTS = [
         )
     ),
     ("attention", {"mechanism": SIMPLE}, [0]),  # parameters
-    ("attention", {"mechanism": V2, "d_out": 4}, ["36"]),  # three of 3 x 4
-    ("attention", {"mechanism": WRAPPER, "d_out": 4, "num_heads": 2}, ["72"]),
+    ("attention", {"mechanism": V2, "d_out": 4}, ["36", (7, 7)]),  # three of 3 x 4
+    ("attention", {"mechanism": WRAPPER, "d_out": 4, "num_heads": 2}, ["72", (2, 7, 7)]),
 ]
 
 
