@@ -8,6 +8,7 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any
 
 NEW = re.compile(r"#\s*new\b")
@@ -21,13 +22,9 @@ def first_difference(cell: str, package: Any) -> str | None:
     source = textwrap.dedent(inspect.getsource(package))
     ours = statements(definition(cell, package.__name__))
     theirs = statements(definition(source, package.__name__))
-    for mine, other in zip(ours, theirs, strict=False):
+    for mine, other in zip_longest(ours, theirs, fillvalue="nothing"):
         if mine != other:
             return f"{mine!r} in the cell, {other!r} in the package"
-    if len(ours) > len(theirs):
-        return f"{ours[len(theirs)]!r} in the cell, nothing in the package"
-    if len(theirs) > len(ours):
-        return f"nothing in the cell, {theirs[len(ours)]!r} in the package"
     return None
 
 
