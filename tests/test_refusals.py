@@ -141,7 +141,6 @@ REFUSED = [
     (lambda: numbers.check_size("T", True), T, "T must be an integer, got True (bool)"),
     (lambda: numbers.check_number("p", math.nan, 0, 1), V, "p must be in [0, 1), got nan"),
     (lambda: numbers.check_number("p", math.inf), V, "p must be a finite number, got inf"),
-    (lambda: numbers.check_number("p", 10**400), V, "p must be a finite number, got 10000"),
     (lambda: numbers.check_number("p", "1"), T, "p must be a number, got '1' (str)"),
     (lambda: numbers.check_number("p", True), T, "p must be a number, got True (bool)"),
     (

@@ -43,7 +43,7 @@ def check_token_ids(ids: Sequence[int], alphabet: str, most: int | None = None) 
 def check_weights(name: str, value: Any, shape: tuple[int, ...], largest: float) -> np.ndarray:
     """Refuse another shape and numbers beyond ``largest``; return a read-only copy in float64."""
     try:
-        array = np.array(value, dtype=np.float64, subok=True)
+        array = np.array(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be an array of numbers, got {value!r}") from error
     if array.shape != shape or array.size == 0:
