@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from tqdm.auto import tqdm
 
-from chapter3_helpers._checks.numbers import check_size, check_sizes
+from chapter3_helpers._checks.numbers import check_sizes
 from chapter3_helpers.performance import accelerate, cpu_capabilities
 
 
@@ -60,12 +60,7 @@ def measure_limits(
 
 
 def best_time(call: Callable[[], Any], rounds: int) -> float:
-    """Return the seconds of the fastest of several calls, after one that warms up.
-
-    Raises:
-        TypeError, ValueError: ``rounds`` is not an integer of at least 1.
-    """
-    rounds = check_size("rounds", rounds)
+    """Return the seconds of the fastest of several calls, after one that warms up."""
     return min(timeit.repeat(call, timer=clock, repeat=rounds + 1, number=1)[1:])
 
 

@@ -10,12 +10,7 @@ from torch import nn
 from tqdm.auto import tqdm
 
 from chapter3_helpers.benchmarks.machine import in_turn, peak_memory
-from chapter3_helpers.benchmarks.variants import (
-    Variant,
-    find_wrong,
-    pytorch_variant,
-    with_gradient,
-)
+from chapter3_helpers.benchmarks.variants import Variant
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.performance import Sizes, accelerate, count_flops
@@ -26,8 +21,7 @@ def measure_sizes(
 ) -> list[dict[str, Any]]:
     """Measure every variant at one set of sizes, forward, and forward plus backward.
 
-    Beside them stands a single product, x @ W_qkv, plain and by an accelerated layer. A variant
-    whose output, or gradient of x, differs from that of PyTorch's own module is not timed.
+    Beside them stands a single product, x @ W_qkv, plain and by an accelerated layer.
 
     Returns:
         One row for each variant and pass: median and quartiles of the seconds, ``speed`` (split's
@@ -40,16 +34,11 @@ def measure_sizes(
     layer = nn.Linear(sizes.width, 3 * sizes.width, bias=False, device=device)
     accelerate(layer).requires_grad_(False)
     products = {"x @ W": lambda: x @ matrix, "x @ W accelerated": lambda: layer(x)}
-    trusted = pytorch_variant(sizes, device, "trusted")  # none of those that may be wrong
     flops = count_flops(sizes)
     rows: list[dict[str, Any]] = []
-    wrong: dict[str, float] = {}
     for way, factor in (("forward", 1), ("forward + backward", 3)):  # backward does twice as much
         backward = factor > 1
         reasons = {v.name: _reason(v, sizes, device, backward) for v in variants}
-        fitting = [v for v in variants if not reasons[v.name] and v.name not in wrong]
-        wrong |= find_wrong([with_gradient(v) if backward else v for v in (trusted, *fitting)], x)
-        reasons |= {name: f"WRONG by {value:.2g}, not timed" for name, value in wrong.items()}
         calls = dict(products)
         calls |= {v.name: _step(v, x, backward) for v in variants if not reasons[v.name]}
         memory = {name: peak_memory(call, device) for name, call in calls.items()}

@@ -1,8 +1,8 @@
 """The implementations that are compared: one function, one set of weights, many ways."""
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import nn
@@ -66,8 +66,8 @@ def make_variants(sizes: Sizes, device: torch.device | str = "cpu") -> list[Vari
         Variant("packed", packed, packed, stored=4),
         Variant("fused", fused, fused),
         Variant("accelerated", accelerated, accelerated),
-        pytorch_variant(sizes, device, "torch"),
-        pytorch_variant(sizes, device, "torch+weights", stored=4),
+        _pytorch(sizes, device, "torch"),
+        _pytorch(sizes, device, "torch+weights", stored=4),
     ]
 
 
@@ -83,10 +83,7 @@ def _with_output(split: MultiHeadAttention) -> nn.Sequential:
     return nn.Sequential(heads, copy.deepcopy(split.out_proj))
 
 
-@torch.random.fork_rng(devices=[])
-def pytorch_variant(
-    sizes: Sizes, device: torch.device | str, name: str, stored: float = 0.0
-) -> Variant:
+def _pytorch(sizes: Sizes, device: torch.device | str, name: str, stored: float = 0.0) -> Variant:
     """Make PyTorch's own module; one that stores (B, H, T, T) returns the weights as well."""
     # not in eval(), where it takes a slower way on a CPU
     attention = nn.MultiheadAttention(sizes.width, sizes.heads, batch_first=True)
@@ -106,39 +103,3 @@ def shared_weights(sizes: Sizes) -> MultiHeadAttention:
     torch.default_generator.manual_seed(123)  # torch.manual_seed would seed a GPU's as well
     d = sizes.width
     return MultiHeadAttention(d, d, sizes.tokens, 0.0, sizes.heads)
-
-
-def find_wrong(
-    variants: Sequence[Variant], x: torch.Tensor, tolerance: float = 1e-4
-) -> dict[str, float]:
-    """Compare every variant with the first one; return the largest difference of those that differ.
-
-    >>> one = Variant("one", lambda x: x, nn.Identity())
-    >>> two = Variant("two", lambda x: x + 1, nn.Identity())
-    >>> find_wrong([one, two, one], torch.zeros(1, 2, 3))
-    {'two': 1.0}
-    """
-    wrong = {}
-    with torch.no_grad():
-        expected = variants[0].call(x) if variants else None
-        for variant in variants[1:]:
-            difference = (variant.call(x) - expected).abs().max().item()
-            if not difference <= tolerance:  # NaN is wrong too
-                wrong[variant.name] = difference
-    return wrong
-
-
-def with_gradient(variant: Variant) -> Variant:
-    """Return a variant that maps x to the gradient of its sum with respect to x, to be compared.
-
-    >>> square = Variant("square", lambda x: x**2, nn.Identity())
-    >>> with_gradient(square).call(torch.tensor([3.0, -1.0]))
-    tensor([ 6., -2.])
-    """
-
-    def call(x: torch.Tensor) -> torch.Tensor:
-        with torch.enable_grad():
-            y = x.detach().requires_grad_()
-            return torch.autograd.grad(variant.call(y).sum(), y)[0]
-
-    return replace(variant, call=call)
