@@ -21,7 +21,6 @@ from chapter3_helpers._checks.numbers import check_choice, check_instance, check
 ALPHABET = "ab"  # the id of a token is its place here
 LARGE = 1024.0
 HIDDEN = -1e10  # what the mask adds to the score of a later token
-LARGEST_WEIGHT = 1e6  # no product of weights up to here can overflow
 Arrays = Mapping[str, np.ndarray]  # by name
 
 
@@ -30,7 +29,7 @@ class HandmadeTransformer:
     """The weights of one attention layer between a token embedding and its transpose.
 
     They never change: the arrays are read-only copies, and ``with_weight`` makes a new model. What
-    does not fit together, or is not an array of numbers up to 1e6, is refused.
+    does not fit together, or is not an array of numbers, is refused.
 
     >>> MODEL
     HandmadeTransformer(320 weights, 26 of them not zero)
@@ -49,7 +48,7 @@ class HandmadeTransformer:
         shapes = {"token_embedding": (len(ALPHABET), *d), "c_proj_bias": d}
         shapes["position_embedding"] = (*np.shape(self.position_embedding)[:1], *d)
         for name, weights in self.weights().items():
-            weights = check_weights(name, weights, shapes.get(name, (*d, *d)), LARGEST_WEIGHT)
+            weights = check_weights(name, weights, shapes.get(name, (*d, *d)))
             object.__setattr__(self, name, weights)
 
     def __repr__(self) -> str:

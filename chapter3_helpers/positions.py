@@ -83,7 +83,7 @@ def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
     check_flag("causal", causal)
     positions = torch.arange(T)
     distances = (positions[:, None] - positions).abs()  # (T, 1) - (T,) -> (T, T)
-    bias = (-distances).to(torch.get_default_dtype())
+    bias = (-distances).float()
     return mask_scores(bias) if causal else bias
 
 
@@ -166,8 +166,7 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
         theta: the base; the larger it is, the slower the later pairs turn.
 
     Returns:
-        Complex tensor (max_length, head_dim // 2), every entry of absolute value 1: complex64, or
-        complex128 where torch's default dtype is float64.
+        complex64 tensor (max_length, head_dim // 2), every entry of absolute value 1.
 
     Raises:
         TypeError, ValueError: a size is not an integer of at least 1, ``head_dim`` is odd, or
@@ -183,8 +182,7 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
     pairs = torch.arange(head_dim // 2, dtype=torch.float64)
     speeds = theta ** (-2 * pairs / head_dim)  # (D/2,), in radians per position
     angles = torch.arange(max_length)[:, None] * speeds  # (max_length, D/2)
-    precision = torch.promote_types(torch.get_default_dtype(), torch.complex64)
-    return torch.polar(torch.ones_like(angles), angles).to(precision)
+    return torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
 
 
 def _check_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> None:
@@ -204,8 +202,6 @@ def _check_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> None:
         )
     if frequencies.shape[0] < T:
         raise ValueError(f"frequencies must hold at least T={T} rows, got {frequencies.shape[0]}")
-    if frequencies.device != x.device:
-        raise ValueError(f"frequencies must be on {x.device}, as x is, got {frequencies.device}")
 
 
 @checked_by(_check_rotary)
@@ -231,8 +227,7 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
     Raises:
         TypeError: an argument is not a tensor.
         ValueError: ``x`` is not a floating-point tensor of two or more dimensions or its last one
-            is odd; or ``frequencies`` is not complex, on another device, or of a shape that does
-            not fit.
+            is odd; or ``frequencies`` is not complex, or of a shape that does not fit.
 
     >>> x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])  # one token twice
     >>> apply_rotary(x, rotary_frequencies(head_dim=2, max_length=2))  # the second: one radian on

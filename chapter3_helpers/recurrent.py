@@ -15,7 +15,7 @@ from torch import nn
 
 from chapter3_helpers._checks.modules import checked
 from chapter3_helpers._checks.numbers import check_size
-from chapter3_helpers._checks.tensors import check_ids, check_tensor
+from chapter3_helpers._checks.tensors import check_ids
 
 ALPHABET = string.ascii_lowercase
 
@@ -55,14 +55,7 @@ def _letters(name: str, given: Mapping[str, Any], module: nn.Module) -> None:
     check_letters(given[name])
 
 
-def _last(name: str, given: Mapping[str, Any], module: nn.Module) -> None:
-    last = given[name]
-    check_tensor(name, last, dims=(2,), form=f"(B, {module.d})")
-    if last.shape[1] != module.d:
-        raise ValueError(f"{name} must have shape (B, {module.d}), got {tuple(last.shape)}")
-
-
-@checked(methods=("encode", "decode"), d=_width, letters=_letters, last=_last)
+@checked(methods=("encode",), d=_width, letters=_letters)
 class EncoderDecoder(nn.Module):
     """Two recurrent networks with one hidden state between them.
 

@@ -292,12 +292,6 @@ def test_ids_and_text_turn_into_each_other():
     assert complete("ab", 0) == ""
 
 
-def test_weights_as_large_as_allowed_never_overflow():
-    full = {name: np.full(shape, 1e6) for name, shape in SHAPES.items()}
-    run = forward(tokenize("ababa"), HandmadeTransformer(**full))
-    assert all(np.isfinite(result).all() for result in run.values())
-
-
 def test_it_needs_numpy_alone():
     code = (
         "import sys; sys.modules['torch'] = None\n"

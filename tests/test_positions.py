@@ -145,18 +145,6 @@ class TestRotaryFrequencies:
             angle = m * theta ** (-2 * k / head_dim)
             assert value == pytest.approx(complex(math.cos(angle), math.sin(angle)), abs=1e-6)
 
-    def test_follows_the_default_precision(self):
-        torch.set_default_dtype(torch.float64)
-        try:
-            frequencies = rotary_frequencies(6, 5)
-            assert linear_bias(3).dtype == alibi_bias(2, 3).dtype == torch.float64
-        finally:
-            torch.set_default_dtype(torch.float32)
-        assert frequencies.dtype == torch.complex128
-        x = torch.randn(5, 6, dtype=torch.float64)
-        expected = turn_by_matrices(x)
-        assert torch.allclose(apply_rotary(x, frequencies), expected, rtol=0, atol=1e-14)
-
 
 class TestApplyRotary:
     @pytest.mark.parametrize(("head_dim", "theta"), [(2, 7.0), (6, 10000.0), (22, 500000.0)])

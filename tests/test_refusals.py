@@ -215,24 +215,14 @@ REFUSED = [
     (lambda: turn(frequencies=TABLE[:, :2]), V, "(T, 3) for x of last dimension 6, got (5, 2)"),
     (lambda: turn(frequencies=TABLE.real), V, "a complex tensor, got torch.float32"),
     (lambda: turn(frequencies=TABLE.tolist()), T, "must be a torch.Tensor, got list"),
-    (lambda: turn(frequencies=TABLE.to("meta")), V, "on cpu, as x is, got meta"),
     # transformer block
     *(
         (lambda name=name: fold(**{name: [[1.0]]}), T, f"{name} must be a torch.Tensor, got list")
         for name in ("alpha1", "alpha2", "V1", "V2")
     ),
-    *(
-        (
-            lambda name=name, good=good: fold(**{name: good.double()}),
-            V,
-            f"{name} must be torch.float32 on cpu, as alph",
-        )
-        for name, good in (("alpha2", torch.eye(5)), ("V1", ones(3, 2)), ("V2", ones(2, 7)))
-    ),
     (lambda: fold(alpha2=torch.eye(4)), V, "the same shape, got (5, 5) and (4, 4)"),
     (lambda: fold(V2=ones(3, 7)), V, "V2 must have as many rows as V1 has columns, 2, got 3"),
     (lambda: fold(V1=ones(3, 2, 1)), V, "V1 must have shape (d_in, d)"),
-    (lambda: fold(V1=ones(3, 2, device="meta")), V, "V1 must be ... got torch.float32 on meta"),
     (lambda: FeedForward(0), V, "d must be at least 1, got 0"),
     (lambda: FeedForward(3, 0), V, "hidden must be at least 1, got 0"),
     (lambda: FeedForward(3)(ones(3)), V, "x must have shape (..., T, d), got 1 dimension"),
@@ -273,10 +263,9 @@ REFUSED = [
     (lambda: changed_model("W_key", (8, 0), 1.0), V, "a place in W_key (8, 8), got (8, 0)"),
     (lambda: changed_model("W_key", (0, 1.5), 1.0), V, "index must be a place in W_key"),
     (lambda: changed_model("W_key", (0, 0), "1"), T, "value must be a number, got '1'"),
-    (lambda: changed_model("W_key", (0, 0), 2e6), V, "from -1e+06 to 1e+06, got 2000000.0"),
+    (lambda: changed_model("W_key", (0, 0), math.nan), V, "value must be a finite number"),
     (lambda: replace(MODEL, W_key=np.ones((8, 7))), V, "W_key must have shape (8, 8), got (8, 7)"),
     (lambda: replace(MODEL, token_embedding=np.ones((3, 8))), V, "shape (2, 8), got (3, 8)"),
-    (lambda: replace(MODEL, W_value=np.full((8, 8), np.nan)), V, "numbers from ... got nan"),
     (lambda: replace(MODEL, W_query="many"), T, "W_query must be an array of numbers"),
     # grouped query
     (lambda: repeat_kv(ones(2, 3), 2), V, "x must have shape (K, T, D) or (B, K, T, D)"),
@@ -323,9 +312,6 @@ REFUSED = [
     (lambda: decoder()([[1, 2]]), T, "letters must be a torch.Tensor, got list"),
     (lambda: decoder()(zeros(3)), V, "shape (B, T), not empty, got (3,)"),
     (lambda: BahdanauDecoder(4)(zeros(1, 1) + 26), V, "in [0, 26), got 26 to 26"),
-    (lambda: decoder().decode(ones(3, 9), 2), V, "(B, 4), got (3, 9)"),
-    (lambda: decoder().decode([[0.0] * 4], 2), T, "last must be a torch.Tensor, got"),
-    (lambda: decoder().decode(ones(3, 4), 0), V, "steps must be at least 1"),
     (lambda: translators.translation(ones(2, 3)), V, "letters must be an integer tensor"),
     (lambda: spell(7), T, "word must be a string, got int"),
     (lambda: spell(""), V, "letters a to z, got an empty string"),

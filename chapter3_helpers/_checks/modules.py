@@ -27,7 +27,7 @@ SIZES = (  # in the order in which a module prints them
     *("context_length", "num_layers", "num_heads", "num_kv_heads"),
 )
 CHECKS: dict[str, Check] = {
-    **dict.fromkeys((*SIZES, "d_model", "batch_size", "steps"), of_value(check_size)),
+    **dict.fromkeys((*SIZES, "d_model", "batch_size"), of_value(check_size)),
     **dict.fromkeys(("qkv_bias", "rotary"), of_value(check_flag)),
     "dropout": of_value(lambda name, value: check_dropout(value, name)),
     "x": lambda name, given, module: check_input(name, given[name], module),
