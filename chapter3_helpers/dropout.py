@@ -58,8 +58,8 @@ def dropout_mask(
         raise ValueError(f"seed must be below 2**32, got {seed}")
     check_choice("generator", generator, GENERATORS)
     if generator == "native":
-        twister = torch.Generator("cpu").manual_seed(seed)
-        draws = torch.rand(shape, dtype=torch.float64, generator=twister, device="cpu")
+        twister = torch.Generator().manual_seed(seed)
+        draws = torch.rand(shape, dtype=torch.float64, generator=twister)
         return draws < 1 - p
     first_draw = np.random.RandomState(seed).randint(0, 2**32, dtype=np.uint32)
     draws = mcg31_states(int(first_draw), math.prod(shape)) / MKL_MODULUS
@@ -110,7 +110,7 @@ def cpu_dropout_generator() -> str:
     shape, seed = (8, 8), 123
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        drawn = torch.nn.functional.dropout(torch.ones(shape, device="cpu"), p=0.5) > 0
+        drawn = torch.nn.functional.dropout(torch.ones(shape), p=0.5) > 0
     for generator in GENERATORS:
         if torch.equal(drawn, dropout_mask(shape, 0.5, seed, generator)):
             return generator

@@ -104,8 +104,7 @@ def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ..
     if not tokens:
         raise ValueError(f"text must hold at least one word, got {text!r}")
     vectors = {token: _token_vector(token, d_in, seed) for token in set(tokens)}
-    x = torch.stack([vectors[token] for token in tokens])  # (T, d_in)
-    return tokens, x.to(torch.empty(0).device)  # the default one, in every release of torch
+    return tokens, torch.stack([vectors[token] for token in tokens])  # (T, d_in)
 
 
 def split_tokens(text: str) -> tuple[str, ...]:
@@ -125,5 +124,5 @@ def split_tokens(text: str) -> tuple[str, ...]:
 def _token_vector(token: str, d_in: int, seed: int) -> torch.Tensor:
     """Draw the vector of one token from a generator seeded by the token itself."""
     digest = hashlib.sha256(f"{seed}:{token}".encode()).digest()
-    generator = torch.Generator("cpu").manual_seed(int.from_bytes(digest[:4], "big"))
-    return torch.rand(d_in, generator=generator, dtype=torch.float32, device="cpu")
+    generator = torch.Generator().manual_seed(int.from_bytes(digest[:4], "big"))
+    return torch.rand(d_in, generator=generator)
