@@ -3,7 +3,6 @@ import importlib
 import io
 import math
 import pkgutil
-import sys
 
 import numpy as np
 import pytest
@@ -88,7 +87,6 @@ NOT_PLAIN = f"{THE_ANSWER}not a plain tensor of real numbers, but "
         (lambda x: torch.rand(2), "not yet. Called twice with the same input"),
         (lambda x: x.oops, "not yet. Your code stopped in line"),
         (lambda: 1, "not yet. Your code stopped with TypeError"),
-        (lambda x: sys.exit(1), "not yet. Your code stopped in line"),
         (lambda x: 2 * x + 5j, f"{NOT_PLAIN}torch.complex64"),
         (lambda x: (2 * x).to_sparse(), f"{NOT_PLAIN}torch.float32, torch.sparse_coo"),
         (lambda x: (2 * x).to("meta"), f"{NOT_PLAIN}torch.float32, torch.strided, on meta."),
@@ -175,43 +173,17 @@ def test_verdicts_on_values(attempt, verdict):
 
 
 class Hostile:
-    """Whatever Python asks of it fails."""
+    """An answer that fails when one looks at it."""
 
     def __repr__(self):
         raise RuntimeError("no words")
 
-    __str__ = __eq__ = __len__ = __array__ = __float__ = __iter__ = __repr__
 
-
-class HostileError(Exception):
-    def __str__(self):
-        raise RuntimeError("no message")
-
-
-def stop(error):
-    raise error
-
-
-about_a_dict = Exercise("00x", lambda: {"a": 1}, misconceptions={"That is two.": lambda: {"a": 2}})
-
-
-@pytest.mark.parametrize("answer", [10**5000, Hostile(), {"a": Hostile()}, "\ud800"], ids=type)
-@pytest.mark.parametrize("exercise", [forty_two, about_a_dict, double], ids=lambda e: e.name)
-def test_check_never_raises_whatever_the_answer_is(exercise, answer, capsys):
-    for attempt in [answer, lambda *_: answer]:
-        exercise.check(attempt)
-        assert capsys.readouterr().out.startswith(f"Exercise {exercise.name}: not yet. ")
-
-
-@pytest.mark.parametrize("error", [HostileError(), ValueError("\ud800"), GeneratorExit()])
-def test_check_never_raises_whatever_the_attempt_raises(error, capsys):
-    double.check(lambda x: stop(error))
-    assert f"`raise error`, with {type(error).__name__}" in capsys.readouterr().out
-
-
-def test_an_interrupt_is_not_swallowed():
-    with pytest.raises(KeyboardInterrupt):
-        double.check(lambda x: stop(KeyboardInterrupt()))
+@pytest.mark.parametrize("exercise", [forty_two, double], ids=lambda e: e.name)
+def test_an_answer_that_fails_when_one_looks_at_it_is_no_error(exercise, capsys):
+    exercise.check(Hostile() if exercise is forty_two else lambda x: Hostile())
+    said = "not yet. Comparing your answer stopped with RuntimeError: no words"
+    assert capsys.readouterr().out == f"Exercise {exercise.name}: {said}\n"
 
 
 def test_check_prints_its_verdict_under_the_name(capsys):
