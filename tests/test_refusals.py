@@ -125,6 +125,10 @@ def decoder():
     return EncoderDecoder(4)
 
 
+def learn(model=None, batches=1, **options):
+    return riddles.train(model or nn.Linear(28, 12), batches, **options)
+
+
 def next_losses(value):
     return next_word.next_token_losses(minimal(), value)
 
@@ -316,8 +320,6 @@ REFUSED = [
     (lambda: spell(7), T, "word must be a string, got int"),
     (lambda: spell(""), V, "letters a to z, got an empty string"),
     (lambda: spell("größe!"), V, "a to z, got '!', 'ß', 'ö' in 'größe!'"),
-    (lambda: translators.translate("model", "word"), T, "a torch.nn.Module, got str"),
-    (lambda: translators.accuracy_by_length("model", [3]), T, "a torch.nn.Module, got str"),
     (lambda: translators.accuracy_by_length(decoder(), [0]), V, "length must be at least 1"),
     (lambda: translators.random_words(0, 7), V, "count must be at least 1, got 0"),
     (lambda: translators.random_words(3, 0), V, "length must be at least 1, got 0"),
@@ -325,7 +327,11 @@ REFUSED = [
     (lambda: translators.train(decoder(), 1, lengths=(0, 3)), V, "shortest must be at least 1"),
     (lambda: translators.train(decoder(), 1, lengths=(5, 4)), V, "longest must be at least 5"),
     # training
-    (lambda: loop.device_of(3), T, "model must be a torch.nn.Module, got int"),
+    (lambda: learn(3), T, "model must be a torch.nn.Module, got int"),
+    (lambda: learn(batches=0), V, "batches must be at least 1, got 0"),
+    (lambda: learn(batches=2.0), T, "batches must be an integer, got 2.0"),
+    (lambda: learn(seed=0.5), T, "seed must be an integer, got 0.5"),
+    (lambda: learn(progress=1), T, "progress must be True or False, got 1"),
     (lambda: loop.generator_from(1.5), T, "seed must be an integer, got 1.5"),
     (lambda: last_holder.StoryReader("cosines"), V, "scheme must be one of none, learned"),
     (lambda: last_holder.StoryReader("rotary", d=7), V, "d must be even"),
@@ -335,24 +341,13 @@ REFUSED = [
     (lambda: leaky_mask.LeakyLanguageModel(d=0), V, "d must be at least 1, got 0"),
     (lambda: leaky_mask.LeakyLanguageModel()(zeros(1, 9)), V, "at most context_length=8"),
     (lambda: leaky_mask.write(leaky_mask.LeakyLanguageModel(), "wolf"), V, "'the', ... 'wolf'"),
-    (lambda: next_losses([3, 1]), T, "ids must be a torch.Tensor, got list"),
-    (lambda: next_losses(tensor([3])), V, "ids must hold at least two tokens, got 1"),
-    (lambda: next_losses(tensor(3)), V, "shape (T + 1,) or (B, T + 1), got ()"),
     (lambda: next_losses(tensor([[3, 1], [1, 13]])), V, "must be in [0, 13), got 1 to 13"),
     (lambda: next_losses(ones(2)), V, "ids must be an integer tensor"),
-    *(
-        row
-        for read in (next_word.train, next_word.mean_loss)
-        for row in (
-            (lambda read=read: read(3, zeros(9)), T, "model must be a torch.nn.Module, got int"),
-            (lambda read=read: read(nn.Linear(2, 2), zeros(9)), T, "positions, got Linear"),
-            (lambda read=read: read(minimal(), zeros(2, 9)), V, "ids must have shape (N,)"),
-            (lambda read=read: read(minimal(), [1, 2]), T, "ids must be a torch.Tensor, got"),
-            (lambda read=read: read(minimal(), zeros(3)), V, "more than context_length=3 tokens"),
-        )
-    ),
-    (lambda: next_word.docstring_words("heapq"), T, "a sequence of names, got ... 'heapq'"),
-    (lambda: next_word.docstring_words(["no_such"]), V, "at least one docstring, got no_such"),
+    (lambda: next_word.train(3, zeros(9)), T, "model must be a torch.nn.Module, got int"),
+    (lambda: next_word.train(nn.Linear(2, 2), zeros(9)), T, "positions, got Linear"),
+    (lambda: next_word.train(minimal(), zeros(2, 9)), V, "ids must have shape (N,)"),
+    (lambda: next_word.train(minimal(), [1, 2]), T, "ids must be a torch.Tensor, got"),
+    (lambda: next_word.mean_loss(minimal(), zeros(3)), V, "more than context_length=3 tokens"),
     (lambda: next_word.docstring_text(1), V, "vocab_size must be at least 2"),
     (lambda: phrases.encode("abc1"), V, "letters a to z, got '1'"),
     *(

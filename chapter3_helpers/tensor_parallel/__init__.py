@@ -105,8 +105,7 @@ def parallelize(module: Attention, mesh: Any) -> Attention:
 
     Raises:
         TypeError: ``module`` is of another kind, or one of its projections is not an ``nn.Linear``.
-        ValueError: the heads, or key/value heads, are not divisible by the number of processes;
-            the module is parallel already; or ``mesh`` has more than one dimension.
+        ValueError: the heads, or key/value heads, are not divisible by the number of processes.
 
     Source: Shoeybi et al. (2019), section 3.
     """
@@ -118,8 +117,6 @@ def parallelize(module: Attention, mesh: Any) -> Attention:
         parallelize_module,
     )
 
-    if mesh.ndim != 1:
-        raise ValueError(f"mesh must have one dimension, got {mesh.ndim}")
     shares = find_shares(module, mesh.size())
     columns = {name: ColwiseParallel() for name in ("W_query", "W_key", "W_value")}
     parallelize_module(module, mesh, {**columns, "out_proj": RowwiseParallel()})
@@ -145,8 +142,6 @@ def find_shares(module: Attention, num_processes: int) -> dict[str, list[range]]
             "module must be a MultiHeadAttention or GroupedQueryAttention, "
             f"got {type(module).__name__}"
         )
-    if any(hasattr(parameter, "placements") for parameter in module.parameters()):  # DTensors
-        raise ValueError("module must hold all its heads, got one that is parallel already")
     for name in ("W_query", "W_key", "W_value", "out_proj"):
         if not isinstance(layer := getattr(module, name), nn.Linear):
             raise TypeError(f"{name} must be an nn.Linear to be shared, got {type(layer).__name__}")

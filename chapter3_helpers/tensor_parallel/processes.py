@@ -12,7 +12,6 @@ import signal
 import socket
 import sys
 import tempfile
-import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -33,8 +32,8 @@ def run_processes(
     """Call a function in several new processes that form one group, and collect what they return.
 
     Whatever happens (an error or a signal in one of them, no end in time, an interrupt here), all
-    of them have ended when this returns or raises; they also end if this process does. In a script
-    it has to be called under ``if __name__ == "__main__":``, as with all of ``multiprocessing``.
+    of them have ended when this returns or raises. In a script it has to be called under
+    ``if __name__ == "__main__":``, as with all of ``multiprocessing``.
 
     Args:
         function: called as ``function(*arguments)`` in each process; it has to stand in a module,
@@ -49,7 +48,7 @@ def run_processes(
     Raises:
         TypeError, ValueError: ``num_processes`` is not an integer of at least 1, ``timeout`` is
             not a positive number, or the function or an argument can't be pickled.
-        RuntimeError: a process failed, or ended without a result; the message says which and how.
+        RuntimeError: a process failed; the message says which and how.
         TimeoutError: not all had ended in time.
     """
     check_size("num_processes", num_processes)
@@ -73,9 +72,6 @@ def run_processes(
                         f"seconds, got none from process {', '.join(map(str, running))}"
                     )
             results = [folder / f"result{rank}" for rank in range(num_processes)]
-            for rank, result in enumerate(results):
-                if not result.exists():
-                    raise RuntimeError(f"process {rank} of {num_processes} ended without a result")
             return [pickle.loads(result.read_bytes()) for result in results]
         except multiprocessing.ProcessExitedException as failure:
             raise RuntimeError(_reason(failure, context, folder)) from None
@@ -127,7 +123,6 @@ def _work(rank: int, num_processes: int, folder: Path, task: bytes, timeout: flo
 
     What is printed goes to a file, for the message if this process is killed.
     """
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     with open(folder / f"printed{rank}", "wb") as printed:
         for stream in (sys.stdout, sys.stderr):
             os.dup2(printed.fileno(), stream.fileno())
@@ -142,12 +137,6 @@ def _work(rank: int, num_processes: int, folder: Path, task: bytes, timeout: flo
         with suppress(FileExistsError), open(folder / "error", "x", encoding="utf-8") as first:
             first.write(f"process {rank} of {num_processes} stopped with {how}")
         os._exit(1)  # without waiting for connections that the others may have left open
-
-
-def _end_with_the_parent() -> None:
-    """Wait until the process that started this one has ended, however it ended."""
-    multiprocessing.parent_process().join()
-    os._exit(1)
 
 
 def _reason(failure: Any, context: Any, folder: Path) -> str:

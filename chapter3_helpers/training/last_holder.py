@@ -23,7 +23,7 @@ from chapter3_helpers.positions import (
     rotary_frequencies,
 )
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.training.loop import device_of, generator_from, minimise
+from chapter3_helpers.training.loop import generator_from, minimise
 
 PEOPLE = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn")
 THINGS = ("key", "lamp", "map", "ring", "book", "coin")
@@ -103,18 +103,18 @@ def learned(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.T
 
 def with_sinusoids(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Add to every line where the hands of some clocks point."""
-    x = x + sinusoids(*x.shape[-2:]).to(x.device)
+    x = x + sinusoids(*x.shape[-2:])
     return reader.scores(x), x
 
 
 def penalty(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Take from every score the distance to the line."""
-    return reader.scores(x) + linear_bias(x.shape[-2])[-1].to(x.device), x
+    return reader.scores(x) + linear_bias(x.shape[-2])[-1], x
 
 
 def rotary(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Turn the query and every key by where they stand."""
-    turns = rotary_frequencies(x.shape[-1], x.shape[-2]).to(x.device)
+    turns = rotary_frequencies(x.shape[-1], x.shape[-2])
     queries, keys = reader.W_query(x), reader.W_key(x)
     return score(apply_rotary(queries, turns), apply_rotary(keys, turns)), x
 
@@ -202,8 +202,7 @@ def train(
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
         lines = int(torch.randint(2, LINES + 1, (1,), generator=generator))
         x, people, _ = draw_stories(BATCH_SIZE, lines, generator, first)
-        device = device_of(reader)
-        return functional.cross_entropy(reader(x.to(device)), people.to(device))
+        return functional.cross_entropy(reader(x), people)
 
     scheme = getattr(reader, "scheme", type(reader))
     title = f"positions: {scheme.__name__}"
@@ -214,14 +213,13 @@ def train(
 def share_right(reader: nn.Module, lines: int, stories: int = 500, first: bool = False) -> float:
     """Return the share of new stories of so many lines that a reader answers correctly."""
     x, people, _ = draw_stories(stories, lines, generator_from(99), first)
-    answers = reader(x.to(device_of(reader))).argmax(dim=-1).cpu()
-    return (answers == people).float().mean().item()
+    return (reader(x).argmax(dim=-1) == people).float().mean().item()
 
 
 @torch.no_grad()
 def answer(reader: nn.Module, story: torch.Tensor) -> str:
     """Return the person with a reader's largest logit for a story (T, 13)."""
-    return PEOPLE[reader(story.to(device_of(reader))).argmax()]
+    return PEOPLE[reader(story).argmax()]
 
 
 def _stories(who: torch.Tensor, what: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:

@@ -15,7 +15,7 @@ from torch.nn import functional
 from chapter3_helpers._checks.numbers import check_choice, check_size, check_sizes
 from chapter3_helpers._checks.tensors import check_ids
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.training.loop import device_of, generator_from, minimise
+from chapter3_helpers.training.loop import generator_from, minimise
 from chapter3_helpers.training.next_word import next_token_losses
 
 FOLLOWERS = {
@@ -98,7 +98,7 @@ def train(model: nn.Module, batches: int = 500, **options: Any) -> list[float]:
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
         ids = random_sentences(BATCH_SIZE, model.context_length + 1, generator)
-        return next_token_losses(model, ids.to(device_of(model))).mean()
+        return next_token_losses(model, ids).mean()
 
     return minimise(model, draw_loss, batches, LEARNING_RATE, "next word", **options)
 
@@ -115,7 +115,7 @@ class Report(NamedTuple):
 @torch.no_grad()
 def report(model: nn.Module) -> Report:
     """Try a model on 1000 new sentences."""
-    ids = random_sentences(1000, model.context_length + 1, generator_from(1)).to(device_of(model))
+    ids = random_sentences(1000, model.context_length + 1, generator_from(1))
     last_rows = [model(ids[:, :n])[:, -1] for n in range(1, ids.shape[1])]
     logits = torch.stack(last_rows, dim=1)  # (1000, T, 13), no row with a future
     written = _continue(model, ids[:, :1], generator_from(1))
@@ -131,19 +131,19 @@ def report(model: nn.Module) -> Report:
 def write(model: nn.Module, first_word: str = "the", seed: int = 0) -> str:
     """Let a model continue one of ``WORDS`` as far as it can read, drawing every next word."""
     start = torch.tensor([[WORDS.index(check_choice("first_word", first_word, WORDS))]])
-    ids = _continue(model, start.to(device_of(model)), generator_from(seed))
+    ids = _continue(model, start, generator_from(seed))
     return " ".join(WORDS[i] for i in ids[0])
 
 
 def _continue(model: nn.Module, ids: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Continue ids (B, T) up to (B, context_length)."""
     while ids.shape[1] < model.context_length:
-        probabilities = torch.softmax(model(ids)[:, -1], dim=-1).cpu()  # (B, 13)
+        probabilities = torch.softmax(model(ids)[:, -1], dim=-1)  # (B, 13)
         drawn = torch.multinomial(probabilities, 1, generator=generator)
-        ids = torch.cat([ids, drawn.to(ids.device)], dim=1)
+        ids = torch.cat([ids, drawn], dim=1)
     return ids
 
 
 def _possible(ids: torch.Tensor, following: torch.Tensor) -> float:
     """Return how often a word (...) is followed by one of its followers."""
-    return (FOLLOWER_IDS[ids.cpu()] == following.cpu().unsqueeze(-1)).any(-1).float().mean().item()
+    return (FOLLOWER_IDS[ids] == following.unsqueeze(-1)).any(-1).float().mean().item()

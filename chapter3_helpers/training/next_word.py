@@ -8,7 +8,6 @@ Source: lecture notes on self-attention, section 5. Taught in ``09_transformer_b
 import ast
 import importlib.util
 from collections import Counter
-from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -41,7 +40,7 @@ def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
 
     Raises:
         TypeError, ValueError: what the model refuses; or ``ids`` is not a tensor of such a shape,
-            holds fewer than two tokens, or one for which the model has no logit.
+            or holds a token for which the model has no logit.
 
     >>> from chapter3_helpers.transformer_block import MinimalLanguageModel
     >>> _ = torch.manual_seed(123)
@@ -51,22 +50,11 @@ def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
 
     Source: lecture notes, section 5.
     """
-    _check_piece(ids)
     logits = model(ids[..., :-1])  # (..., T, vocab_size)
     check_ids("ids", ids, vocab_size=logits.shape[-1])  # the last one, which no model has read
     targets = ids[..., 1:].long()  # (..., T)
     losses = functional.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none")
     return losses.view_as(targets)
-
-
-def _check_piece(ids: torch.Tensor) -> None:
-    """Refuse anything but one piece or several, of at least two tokens each."""
-    if not isinstance(ids, torch.Tensor):
-        raise TypeError(f"ids must be a torch.Tensor, got {type(ids).__name__}")
-    if ids.dim() not in (1, 2):
-        raise ValueError(f"ids must have shape (T + 1,) or (B, T + 1), got {tuple(ids.shape)}")
-    if ids.shape[-1] < 2:
-        raise ValueError(f"ids must hold at least two tokens, got {ids.shape[-1]}")
 
 
 @torch.no_grad()
@@ -160,45 +148,25 @@ LIBRARY: tuple[str, ...] = (
 )
 
 
-def docstring_words(modules: Sequence[str] = LIBRARY) -> tuple[str, ...]:
-    """Read the docstrings of installed Python modules: a real text that every reader has.
+@cache
+def docstring_words() -> tuple[str, ...]:
+    """Read the docstrings of Python's own modules: a real text that every reader has.
 
-    Modules are read, not imported; one that is missing, or has no source, is passed over.
-
-    Args:
-        modules: their names.
+    Modules are read, not imported.
 
     Returns:
         All words and punctuation marks in order, in lower case.
 
-    Raises:
-        TypeError: ``modules`` is a single name.
-        ValueError: not one docstring was found.
-
-    >>> docstring_words(["this_module_is_missing", "heapq"])[:5]
-    ('heap', 'queue', 'algorithm', '(', 'a')
+    >>> len(docstring_words()) > 100_000
+    True
     """
-    if isinstance(modules, str):
-        raise TypeError(f"modules must be a sequence of names, got the name {modules!r}")
-    return _words_of(tuple(modules))
-
-
-@cache
-def _words_of(modules: tuple[str, ...]) -> tuple[str, ...]:
     docstrings: list[str] = []
-    for name in modules:
-        try:
-            spec = importlib.util.find_spec(name)
-        except ModuleNotFoundError:  # the package that would hold it is missing
-            spec = None
-        source = spec.loader.get_source(name) if spec and hasattr(spec.loader, "get_source") else ""
-        for node in ast.walk(ast.parse(source or "")):
+    for name in LIBRARY:
+        source = importlib.util.find_spec(name).loader.get_source(name)
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 docstrings.append(ast.get_docstring(node) or "")
-    words = split_tokens("\n".join(docstrings).lower())
-    if not words:
-        raise ValueError(f"modules must hold at least one docstring, got {', '.join(modules)}")
-    return words
+    return split_tokens("\n".join(docstrings).lower())
 
 
 class Text(NamedTuple):

@@ -18,7 +18,7 @@ from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.positions import LearnedPositions
 from chapter3_helpers.recurrent import ALPHABET, tokenize
-from chapter3_helpers.training.loop import device_of, generator_from, minimise
+from chapter3_helpers.training.loop import generator_from, minimise
 from chapter3_helpers.training.next_word import next_token_losses
 from chapter3_helpers.training.trained import Trained, trained
 
@@ -103,7 +103,7 @@ def train(model: nn.Module, batches: int = 400, **options: Any) -> list[float]:
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
         texts, _ = draw_texts(BATCH_SIZE, generator)
-        return next_token_losses(model, texts.to(device_of(model))).mean()
+        return next_token_losses(model, texts).mean()
 
     return minimise(model, draw_loss, batches, LEARNING_RATE, "repeated phrases", **options)
 
@@ -126,7 +126,7 @@ def share_right(model: nn.Module, texts: int = 1000) -> float:
     phrase goes on, or that it has come to its end.
     """
     ids, lengths = draw_texts(texts, generator_from(99))
-    right = model(ids[:, :-1].to(device_of(model))).argmax(dim=-1).cpu() == ids[:, 1:]
+    right = model(ids[:, :-1]).argmax(dim=-1) == ids[:, 1:]
     known = torch.arange(LENGTH - 1) >= lengths[:, None]  # (texts, 23)
     return right[known].float().mean().item()
 
@@ -138,7 +138,7 @@ def continued(model: nn.Module, beginning: str, letters: int = 8) -> str:
     >>> len(continued(LetterReader(num_layers=1), "abcab", letters=3))
     3
     """
-    ids = encode(beginning).to(device_of(model))
+    ids = encode(beginning)
     for _ in range(check_size("letters", letters)):
         chosen = model(ids[-LENGTH:])[-1].argmax()
         ids = torch.cat([ids, chosen[None]])

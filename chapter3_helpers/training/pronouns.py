@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from chapter3_helpers.training.loop import device_of, minimise
+from chapter3_helpers.training.loop import minimise
 from chapter3_helpers.training.pronoun_sentences import (
     PRONOUNS,
     WORDS,
@@ -72,10 +72,10 @@ def train(
     >>> [translate_it(model, sentence) for sentence in sentences]
     ['sie', 'er']
     """
-    x, adjectives, _, pronouns = _encode_all(model, sentences)
+    x, adjectives, _, pronouns = _encode_all(sentences)
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
-        drawn = torch.randint(len(sentences), (BATCH_SIZE,), generator=generator).to(x.device)
+        drawn = torch.randint(len(sentences), (BATCH_SIZE,), generator=generator)
         logits = _rows(model(x[drawn]), adjectives[drawn])  # (B, T, 3) -> (B, 3)
         return functional.cross_entropy(logits, pronouns[drawn])
 
@@ -93,7 +93,7 @@ class Report(NamedTuple):
 @torch.no_grad()
 def report(model: nn.Module, sentences: Sequence[str]) -> Report:
     """Try a model on sentences of equal length, in the mode that it is in, training or not."""
-    x, adjectives, nouns, pronouns = _encode_all(model, sentences)
+    x, adjectives, nouns, pronouns = _encode_all(sentences)
     logits = _rows(model(x), adjectives)  # (N, 3)
     weights = model.attention_weights(x)  # (N, T, T), or with heads (N, H, T, T)
     weights = weights.mean(dim=1) if weights.dim() == 4 else weights
@@ -113,7 +113,7 @@ def translate_it(model: nn.Module, sentence: str) -> str:
         TypeError, ValueError: as ``encode`` and ``find_answer``.
     """
     tokens, x = encode(sentence)
-    logits = model(x.to(device_of(model)))[find_answer(tokens).adjective]  # (3,)
+    logits = model(x)[find_answer(tokens).adjective]  # (3,)
     return PRONOUNS[logits.argmax()]
 
 
@@ -130,17 +130,16 @@ def _train_as_in_03(reader: nn.Module, **options: Any) -> list[float]:
     return train(reader, split_sentences().training, **options)
 
 
-def _encode_all(model: nn.Module, sentences: Sequence[str]) -> tuple[torch.Tensor, ...]:
+def _encode_all(sentences: Sequence[str]) -> tuple[torch.Tensor, ...]:
     """Return x (N, T, 38), and places of adjectives, places of nouns, and pronouns, (N,) each."""
     tokens, x = zip(*map(encode, sentences), strict=True)
     answers = [
         (answer.adjective, answer.noun, PRONOUNS.index(answer.pronoun))
         for answer in map(find_answer, tokens)
     ]
-    device = device_of(model)
-    return torch.stack(x).to(device), *torch.tensor(answers).T.to(device)
+    return torch.stack(x), *torch.tensor(answers).T
 
 
 def _rows(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """Return values[i, places[i]] for every i."""
-    return values[torch.arange(len(places), device=values.device), places]
+    return values[torch.arange(len(places)), places]

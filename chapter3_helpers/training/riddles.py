@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers._checks.numbers import check_size
-from chapter3_helpers.training.loop import device_of, minimise
+from chapter3_helpers.training.loop import minimise
 
 CLUES = {  # what it sounds like, what it usually eats
     "dog": ("barks", "bones"),
@@ -90,8 +90,7 @@ def train(model: nn.Module, batches: int = 400, **options: Any) -> list[float]:
         animals, others = torch.randint(len(ANIMALS), (2, BATCH_SIZE), generator=generator)
         usual = torch.rand(BATCH_SIZE, generator=generator) < USUAL_FOOD
         x = riddles[animals, torch.where(usual, animals, others)]  # (B, 6, 28)
-        device = device_of(model)
-        return functional.cross_entropy(model(x.to(device))[:, -1], animals.to(device))
+        return functional.cross_entropy(model(x)[:, -1], animals)
 
     return minimise(model, draw_loss, batches, LEARNING_RATE, "animals", **options)
 
@@ -119,7 +118,7 @@ def report(model: nn.Module, passes: int = 100) -> Report:
     means = []
     for riddles in asked:
         x = torch.stack([encode(riddle)[1] for riddle in riddles])  # (12, 6, 28)
-        x = x.to(device_of(model)).repeat(check_size("passes", passes), 1, 1, 1)
+        x = x.repeat(check_size("passes", passes), 1, 1, 1)
         shares = model(x.flatten(0, 1))[:, -1].softmax(dim=-1)  # (passes * 12, 12)
         right = shares.unflatten(0, (passes, len(ANIMALS))).diagonal(dim1=-2, dim2=-1)
         means.append(right.mean().item())
@@ -129,7 +128,6 @@ def report(model: nn.Module, passes: int = 100) -> Report:
 @torch.no_grad()
 def probabilities(model: nn.Module, riddle: str) -> dict[str, float]:
     """Return the probability that a model gives to each animal, the likeliest first."""
-    x = encode(riddle)[1].to(device_of(model))
-    shares = model(x)[-1].softmax(dim=-1)  # (12,)
+    shares = model(encode(riddle)[1])[-1].softmax(dim=-1)  # (12,)
     order = shares.argsort(descending=True).tolist()
     return {ANIMALS[i]: shares[i].item() for i in order}

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from chapter3_helpers._checks.numbers import check_size, check_sizes
 from chapter3_helpers.recurrent import ALPHABET, check_letters, tokenize
-from chapter3_helpers.training.loop import device_of, generator_from, minimise
+from chapter3_helpers.training.loop import generator_from, minimise
 from chapter3_helpers.training.trained import Trained, trained
 
 TRAINED_LENGTHS = (4, 10)  # the shortest and the longest word of the training
@@ -55,13 +55,13 @@ def translate(model: nn.Module, word: str) -> str:
     """Let a model translate a word: at every step it writes the letter with the largest logit.
 
     Raises:
-        TypeError, ValueError: ``model`` is not an ``nn.Module``; ``word`` as in ``tokenize``.
+        TypeError, ValueError: as ``tokenize``.
 
     >>> from chapter3_helpers.recurrent import EncoderDecoder
     >>> len(translate(EncoderDecoder(), "untrained"))  # as many letters as it reads
     9
     """
-    chosen = model(tokenize(word).to(device_of(model))).argmax(dim=-1)[0]
+    chosen = model(tokenize(word)).argmax(dim=-1)[0]
     return "".join(ALPHABET[letter] for letter in chosen.tolist()).upper()
 
 
@@ -99,7 +99,7 @@ def train(
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
         length = int(torch.randint(shortest, longest + 1, (), generator=generator))
-        letters = random_words(BATCH_SIZE, length, generator).to(device_of(model))
+        letters = random_words(BATCH_SIZE, length, generator)
         logits = model(letters)  # (B, T, 26)
         return functional.cross_entropy(logits.flatten(0, 1), translation(letters).flatten())
 
@@ -116,17 +116,15 @@ def accuracy_by_length(
     Every length is tried on ``words`` new random words, the same for every model.
 
     Raises:
-        TypeError, ValueError: ``model`` is not an ``nn.Module``, or a length or ``words`` is not
-            an integer of at least 1.
+        TypeError, ValueError: a length or ``words`` is not an integer of at least 1.
 
     >>> from chapter3_helpers.recurrent import EncoderDecoder
     >>> accuracy_by_length(EncoderDecoder(), lengths=range(4, 11)).shape
     torch.Size([7])
     """
-    device = device_of(model)
     shares = []
     for length in lengths:
-        letters = random_words(words, length, seed).to(device)
+        letters = random_words(words, length, seed)
         right = model(letters).argmax(dim=-1) == translation(letters)
         shares.append(right.float().mean().item())
     return torch.tensor(shares)

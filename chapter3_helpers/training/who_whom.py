@@ -19,7 +19,7 @@ from torch.nn import functional
 from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import embed_text, split_tokens
-from chapter3_helpers.training.loop import device_of, minimise
+from chapter3_helpers.training.loop import minimise
 from chapter3_helpers.training.trained import Trained, trained
 
 NAMES = (
@@ -96,9 +96,8 @@ def train(reader: nn.Module, batches: int = 400, **options: Any) -> list[float]:
         who = torch.arange(BATCH_SIZE)
         whom = (who + torch.randint(1, BATCH_SIZE, who.shape, generator=generator)) % BATCH_SIZE
         x = _sentences(words[who], verbs, words[whom])
-        device = device_of(reader)
-        logits = reader(x.to(device)) @ words.to(device).T  # (B, 2, 16) @ (16, words)
-        targets = torch.stack([who, whom], dim=1).to(device)
+        logits = reader(x) @ words.T  # (B, 2, 16) @ (16, words)
+        targets = torch.stack([who, whom], dim=1)
         return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
     return minimise(reader, draw_loss, batches, LEARNING_RATE, "who and whom", **options)
@@ -149,9 +148,7 @@ def answer(reader: nn.Module, sentence: str) -> tuple[str, str]:
 
 def _answers(reader: nn.Module, x: torch.Tensor, words: torch.Tensor) -> torch.Tensor:
     """Return which of the words (words, 16) answer who and whom in sentences x, (B, 2)."""
-    device = device_of(reader)
-    logits = reader(x.to(device)) @ words.to(device).T  # (B, 2, 16) @ (16, words)
-    return logits.argmax(dim=-1).cpu()
+    return (reader(x) @ words.T).argmax(dim=-1)  # (B, 2, 16) @ (16, words)
 
 
 def _sentences(who: torch.Tensor, verb: torch.Tensor, whom: torch.Tensor) -> torch.Tensor:

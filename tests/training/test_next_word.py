@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from chapter3_helpers.training import next_word
 from chapter3_helpers.training.next_word import (
     docstring_text,
     docstring_words,
@@ -82,7 +83,8 @@ def test_reads_docstrings_and_nothing_else(tmp_path, monkeypatch):
         '\n\nclass C:\n    """Blue fish."""\n\n\nraise SystemExit("never imported")\n'
     )
     monkeypatch.syspath_prepend(tmp_path)
-    words = docstring_words(["made_up", "a_missing_module", "a_missing.module"])
+    monkeypatch.setattr(next_word, "LIBRARY", ("made_up",))
+    words = docstring_words.__wrapped__()  # not cached
     assert sorted(words) == sorted(
         ["one", "fish", ".", "two", ",", "fish", ".", "blue", "fish", "."]
     )

@@ -1,4 +1,4 @@
-"""What holds for the training of every task: its seed, its bar, its device, what it refuses."""
+"""What holds for the training of every task: its seed and its bar."""
 
 from functools import partial
 
@@ -23,7 +23,6 @@ from chapter3_helpers.training import (
 from chapter3_helpers.transformer_block import MinimalLanguageModel
 
 SENTENCES = pronoun_sentences.split_sentences().training[:50]
-SOUR = "the dog left the milk in the glass because it was sour"
 TEXT = torch.arange(100) % 5
 
 
@@ -100,47 +99,7 @@ def test_a_training_can_be_watched_and_its_bar_left_out(make, train, title, caps
     assert capsys.readouterr() == ("", "")
 
 
-@every_task
-def test_batches_go_where_the_model_is(make, train, title):
+@pytest.mark.parametrize("read", [next_word.train, next_word.mean_loss])
+def test_a_text_goes_where_the_model_is(read):
     with pytest.raises(LookupError, match="x on meta"):
-        train(Elsewhere(), batches=1, progress=False)
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda model: translators.translate(model, "word"),
-        lambda model: translators.accuracy_by_length(model, [3]),
-        lambda model: pronouns.report(model, SENTENCES),
-        lambda model: pronouns.translate_it(model, SOUR),
-        leaky_mask.report,
-        leaky_mask.write,
-        riddles.report,
-        lambda model: riddles.probabilities(model, "it barks"),
-        who_whom.report,
-        lambda model: who_whom.answer(model, "Ann thanked Bob"),
-        lambda model: last_holder.share_right(model, lines=3),
-        phrases.share_right,
-        lambda model: phrases.continued(model, "abcab"),
-        lambda model: last_holder.answer(model, torch.zeros(3, last_holder.D_IN)),
-        lambda model: next_word.mean_loss(model, TEXT),
-    ],
-)
-def test_questions_go_where_the_model_is(ask):
-    with pytest.raises(LookupError, match="x on meta"):
-        ask(Elsewhere())
-
-
-@every_task
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"batches": 0}, ValueError, "batches must be at least 1, got 0"),
-        ({"batches": 2.0}, TypeError, "batches must be an integer, got 2.0"),
-        ({"seed": 0.5}, TypeError, "seed must be an integer, got 0.5"),
-        ({"progress": 1}, TypeError, "progress must be True or False, got 1"),
-    ],
-)
-def test_what_no_training_can_do(make, train, title, options, error, message):
-    with pytest.raises(error, match=message):
-        train(make(), **({"progress": False} | options))
+        read(Elsewhere(), TEXT)
