@@ -18,7 +18,6 @@ from chapter3_helpers._checks.numbers import (
     check_heads,
     check_number,
     check_positive,
-    check_size,
     check_sizes,
 )
 
@@ -47,9 +46,8 @@ class Sizes:
     heads: int
 
     def __post_init__(self) -> None:
-        batch, tokens = check_sizes(batch=self.batch, tokens=self.tokens)
-        width, heads = check_heads(self.width, self.heads)
-        vars(self).update(batch=batch, tokens=tokens, width=width, heads=heads)
+        check_sizes(batch=self.batch, tokens=self.tokens)
+        check_heads(self.width, self.heads)
 
     @property
     def head_dim(self) -> int:
@@ -83,15 +81,15 @@ def count_flops(sizes: Sizes, skip_hidden: bool = True) -> dict[str, int]:
     }
 
 
-def count_bytes(sizes: Sizes, variant: str, bytes_per_number: int = 4) -> dict[str, int]:
+def count_bytes(sizes: Sizes, variant: str) -> dict[str, int]:
     """Count the bytes that cross the memory bus if no step finds its input in a cache.
 
-    Every operation then reads its inputs and writes its result once. The variants differ in how
-    often they read the input to project it, and in whether they send the scores to memory.
+    Every operation then reads its inputs and writes its result once, four bytes for each number.
+    The variants differ in how often they read the input to project it, and in whether they send
+    the scores to memory.
 
     Raises:
-        TypeError, ValueError: ``variant`` is not one of ``VARIANTS``, or ``bytes_per_number`` is
-            not an integer of at least 1.
+        ValueError: ``variant`` is not one of ``VARIANTS``.
 
     >>> count_bytes(Sizes(batch=1, tokens=6, width=4, heads=2), "split")
     {'project': 768, 'compare': 480, 'softmax': 3456, 'mix': 480, 'out_proj': 448}
@@ -99,7 +97,6 @@ def count_bytes(sizes: Sizes, variant: str, bytes_per_number: int = 4) -> dict[s
     {'project': 576, 'compare': 192, 'softmax': 0, 'mix': 192, 'out_proj': 256}
     """
     check_choice("variant", variant, VARIANTS)
-    bytes_per_number = check_size("bytes_per_number", bytes_per_number)
     tokens = sizes.batch * sizes.tokens * sizes.width  # numbers in x, and in each of its like
     weights = sizes.width**2
     scores = 0 if variant == "fused" else sizes.batch * sizes.heads * sizes.tokens**2
@@ -112,10 +109,10 @@ def count_bytes(sizes: Sizes, variant: str, bytes_per_number: int = 4) -> dict[s
         "mix": scores + 2 * tokens,  # weights and values in, contexts out
         "out_proj": joining + tokens + weights + tokens,
     }
-    return {step: count * bytes_per_number for step, count in numbers.items()}
+    return {step: 4 * count for step, count in numbers.items()}
 
 
-def intensity(sizes: Sizes, variant: str, bytes_per_number: int = 4) -> float:
+def intensity(sizes: Sizes, variant: str) -> float:
     """Return the operations done for every byte moved: the arithmetic intensity.
 
     Variants that store the scores compute all T * T of them, so all are counted there.
@@ -125,7 +122,7 @@ def intensity(sizes: Sizes, variant: str, bytes_per_number: int = 4) -> float:
     [10.7, 197.4]
     """
     done = sum(count_flops(sizes, skip_hidden=variant == "fused").values())
-    return done / sum(count_bytes(sizes, variant, bytes_per_number).values())
+    return done / sum(count_bytes(sizes, variant).values())
 
 
 def least_seconds(

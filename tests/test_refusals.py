@@ -15,7 +15,6 @@ import torch
 from torch import nn
 
 from chapter3_helpers._checks import numbers, tensors
-from chapter3_helpers.benchmarks.machine import measure_limits
 from chapter3_helpers.diagrams import attention_map
 from chapter3_helpers.dot_products import (
     attention_scores,
@@ -286,12 +285,8 @@ REFUSED = [
     (lambda: roof(1.0, 1.0, 0), V, "bytes_per_second must be above 0, got 0"),
     (lambda: roof(-0.1, 100.0, 10.0), V, "intensity must be in [0, inf), got -0.1"),
     (lambda: count_bytes(SIZES, "nonsense"), V, "variant must be one of 'wrapper', 'split'"),
-    (lambda: count_bytes(SIZES, "split", 0), V, "bytes_per_number must be at least 1, got 0"),
     (lambda: accelerate("layer"), T, "module must be a torch.nn.Module, got str"),
     (lambda: restore(nn.Linear), T, "module must be a torch.nn.Module, got type"),
-    (lambda: measure_limits("cpu", 0), V, "megabytes must be at least 1, got 0"),
-    (lambda: measure_limits("cpu", 1, 0), V, "width must be at least 1, got 0"),
-    (lambda: measure_limits("cpu", 1, 2, 0), V, "rounds must be at least 1, got 0"),
     (lambda: exchanged_bytes(1, 8, 2, bytes_per_number=0), V, "bytes_per_number must be at lea"),
     # pictures
     (lambda: attention_map(14), V, "notebook must be at most 13, got 14"),
@@ -334,11 +329,9 @@ REFUSED = [
     (lambda: learn(progress=1), T, "progress must be True or False, got 1"),
     (lambda: loop.generator_from(1.5), T, "seed must be an integer, got 1.5"),
     (lambda: last_holder.StoryReader("cosines"), V, "scheme must be one of none, learned"),
-    (lambda: last_holder.StoryReader("rotary", d=7), V, "d must be even"),
     (lambda: last_holder.encode([("Zoe", "key")], "key"), V, "one of Ann, ... got 'Zoe'"),
     (lambda: last_holder.encode([("Ann", "key")], "cat"), V, "one of key, ... got 'cat'"),
     (lambda: leaky_mask.LeakyLanguageModel(-1), V, "looks_ahead must be at least 0, got -1"),
-    (lambda: leaky_mask.LeakyLanguageModel(d=0), V, "d must be at least 1, got 0"),
     (lambda: leaky_mask.LeakyLanguageModel()(zeros(1, 9)), V, "at most context_length=8"),
     (lambda: leaky_mask.write(leaky_mask.LeakyLanguageModel(), "wolf"), V, "'the', ... 'wolf'"),
     (lambda: next_losses(tensor([[3, 1], [1, 13]])), V, "must be in [0, 13), got 1 to 13"),
@@ -367,7 +360,6 @@ REFUSED = [
     (lambda: who_whom.encode(3), T, "sentence must be a string, got int"),
     (lambda: who_whom.encode("Ann slept"), V, "3 words, such as ... got 'Ann slept'"),
     (lambda: who_whom.answer(nn.Linear(2, 2), ""), V, "sentence must be 3 words"),
-    (lambda: who_whom.WhoWhomReader(nn.Linear(2, 2), 0), V, "width must be at least 1"),
 ]
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-import numpy as np
 import psutil
 import pytest
 import torch
@@ -22,7 +21,6 @@ from torch import distributed, nn
 
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.grouped_query import GroupedQueryAttention
-from chapter3_helpers.tensor_parallel import __main__ as command
 from chapter3_helpers.tensor_parallel import (
     comparison,
     exchanged_bytes,
@@ -296,8 +294,6 @@ def test_torchrun_prints_the_differences_and_can_be_kept_on_loopback():
     [
         ({"num_processes": 3}, ValueError, "got num_heads=4 and num_processes=3"),
         ({"num_processes": 0}, ValueError, "num_processes must be at least 1, got 0"),
-        ({"timeout": 0}, ValueError, "timeout must be above 0, got 0"),
-        ({"timeout": "1"}, TypeError, "timeout must be a number, got '1'"),
         ({"x": torch.zeros(5, 3)}, ValueError, "the last dimension of x must be d_in=7, got 3"),
         ({"module": make("fused")}, TypeError, "Attention, got FusedMultiHeadAttention"),
         ({"module": replaced("W_value")}, TypeError, "W_value must be an nn.Linear .* Sequential"),
@@ -313,14 +309,6 @@ def test_bad_input_is_refused_before_any_process_starts(monkeypatch, change, err
     arguments = {"module": make("multi-head"), "x": torch.zeros(5, 7), "num_processes": 2} | change
     with pytest.raises(error, match=message):
         run(**arguments)
-
-
-def test_torchrun_with_too_many_processes_is_refused_before_they_meet(monkeypatch):
-    monkeypatch.setenv("RANK", "0")
-    monkeypatch.setenv("WORLD_SIZE", "5")
-    monkeypatch.setattr(command, "join_group", lambda *a: pytest.fail("joined"))
-    with pytest.raises(ValueError, match="got num_heads=12 and num_processes=5"):
-        command.main()
 
 
 @pytest.mark.parametrize(("n", "numbers"), [(2, 10), (3, 7), (5, 35), (8, 4096), (1, 6)])
@@ -342,6 +330,4 @@ def test_bytes_by_formula_against_a_ring_that_is_run(n, numbers):
 def test_bytes_grow_with_tokens_and_layers_and_hardly_with_processes():
     one = exchanged_bytes(1, 840, 2)
     assert exchanged_bytes(5, 840, 2, all_reduces=3) == 15 * one == 15 * 840 * 4
-    large = (np.int32(2**15), np.int32(2**15), np.int32(2), np.int32(4))  # 4 sums of 2^30 numbers
-    assert exchanged_bytes(*large) == 4 * 2**32
     assert [exchanged_bytes(1, 840, n) / one for n in (1, 2, 4, 8)] == [0.0, 1.0, 1.5, 1.75]

@@ -14,7 +14,6 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from tqdm.auto import tqdm
 
-from chapter3_helpers._checks.numbers import check_sizes
 from chapter3_helpers.performance import accelerate, cpu_capabilities
 
 
@@ -32,9 +31,7 @@ def clock() -> float:
 SHORTEST = 0.01  # seconds that one entry of a round lasts at least, so that a clock can read it
 
 
-def measure_limits(
-    device: torch.device | str = "cpu", megabytes: int = 256, width: int = 1024, rounds: int = 7
-) -> tuple[float, float]:
+def measure_limits(megabytes: int = 256, width: int = 1024, rounds: int = 7) -> tuple[float, float]:
     """Measure this machine's two speeds: operations per second, and bytes per second.
 
     The first is that of a matrix product in float32, with and without ``accelerate``; the second
@@ -42,15 +39,13 @@ def measure_limits(
     written). The fastest counts: whatever disturbs a round can only slow it down.
 
     Args:
-        device: where to measure.
         megabytes: the size of an array.
         width: of the matrices, (2 * width, width) @ (width, width).
         rounds: how often each is timed.
     """
-    megabytes, width, rounds = check_sizes(megabytes=megabytes, width=width, rounds=rounds)
-    left = torch.ones(2 * width, width, device=device)
-    first, second, target = torch.ones(3, megabytes * 250_000, device=device)
-    layer = nn.Linear(width, width, bias=False, device=device).requires_grad_(False)
+    left = torch.ones(2 * width, width)
+    first, second, target = torch.ones(3, megabytes * 250_000)
+    layer = nn.Linear(width, width, bias=False).requires_grad_(False)
     plain = best_time(lambda: layer(left), rounds)
     accelerate(layer)
     multiply = min(plain, best_time(lambda: layer(left), rounds))

@@ -17,7 +17,7 @@ from IPython.display import display
 
 from chapter3_helpers.exercises.feedback import Feedback
 
-TOLERANCE = 1e-4
+TOLERANCE = 1e-4  # the largest difference that counts as equal; of counts, none does
 LONGEST_EXAMPLE = 1500  # characters
 
 
@@ -36,8 +36,6 @@ class Exercise:
         misconceptions: what to tell the reader -> an answer that makes this mistake.
         demand: what the task asks for that the numbers do not show. It tries the answer on one
             case, and says what is wrong, or nothing.
-        tolerance: the largest difference that still counts as equal. Whole numbers are counts,
-            and have to be exact.
     """
 
     name: str
@@ -45,7 +43,6 @@ class Exercise:
     cases: Sequence[tuple] = ()
     misconceptions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     demand: Callable[[Callable[..., Any], tuple], str] | None = None
-    tolerance: float = TOLERANCE
 
     def check(self, attempt: Any) -> None:
         """Show what is to be said about an attempt; raises no error that the attempt makes."""
@@ -93,11 +90,11 @@ class Exercise:
         wrong = [
             (answer, right, case)
             for answer, right, case in zip(answers, expected, cases, strict=True)
-            if not equal(answer, right, self.tolerance)
+            if not equal(answer, right)
         ]
         answer, right, case = min(wrong, key=lambda found: _size(found[-1]))
         example = _example(attempt, case, answer, right) if case else ""
-        return f"not yet. {_difference(answer, right, case, self.tolerance)}{example}"
+        return f"not yet. {_difference(answer, right, case)}{example}"
 
     def _complaints(self, attempt: Callable[..., Any]) -> Iterator[str]:
         """Say what is wrong with an answer whose numbers are right."""
@@ -109,10 +106,10 @@ class Exercise:
         return [function(*copy.deepcopy(case)) for case in self.cases]
 
     def _all_equal(self, answers: list, expected: list) -> bool:
-        return all(equal(a, b, self.tolerance) for a, b in zip(answers, expected, strict=True))
+        return all(equal(a, b) for a, b in zip(answers, expected, strict=True))
 
 
-def equal(answer: Any, expected: Any, tolerance: float = TOLERANCE) -> bool:
+def equal(answer: Any, expected: Any) -> bool:
     """Whether an answer is what was expected: same structure, same shape, close numbers.
 
     A tensor or an array does where a tuple of numbers was expected, or a truth value.
@@ -124,22 +121,22 @@ def equal(answer: Any, expected: Any, tolerance: float = TOLERANCE) -> bool:
         return isinstance(answer, str) and answer == expected
     if isinstance(expected, torch.nn.Module):  # equal if they hold the same parameters
         return isinstance(answer, torch.nn.Module) and equal(
-            answer.state_dict(), expected.state_dict(), tolerance
+            answer.state_dict(), expected.state_dict()
         )
     if isinstance(expected, Mapping):
         return (
             isinstance(answer, Mapping)
             and answer.keys() == expected.keys()
-            and all(equal(answer[key], expected[key], tolerance) for key in expected)
+            and all(equal(answer[key], expected[key]) for key in expected)
         )
     if isinstance(expected, tuple | list) and not isinstance(answer, torch.Tensor | np.ndarray):
         return isinstance(answer, tuple | list) and equal(
-            dict(enumerate(answer)), dict(enumerate(expected)), tolerance
+            dict(enumerate(answer)), dict(enumerate(expected))
         )
     left, right = _numbers(answer), _numbers(expected)
     if left is None or right is None or left.shape != right.shape:
         return False
-    tolerance = _tolerance(expected, tolerance)
+    tolerance = _tolerance(expected)
     return bool(np.allclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True))
 
 
@@ -162,10 +159,10 @@ def _numbers(value: Any) -> np.ndarray | None:
         return None
 
 
-def _tolerance(expected: Any, tolerance: float) -> float:
+def _tolerance(expected: Any) -> float:
     """Return how far from what was expected a number may be: a count has to be exact."""
     values = expected if isinstance(expected, tuple | list) else [expected]
-    return 1e-9 if all(isinstance(value, int) for value in values) else tolerance
+    return 1e-9 if all(isinstance(value, int) for value in values) else TOLERANCE
 
 
 def _is_nothing(value: Any) -> bool:
@@ -209,13 +206,13 @@ def _size(case: tuple) -> int:
     return sum(value.numel() if isinstance(value, torch.Tensor) else 1 for value in case)
 
 
-def _difference(answer: Any, expected: Any, case: tuple, tolerance: float) -> str:
+def _difference(answer: Any, expected: Any, case: tuple) -> str:
     """Say where a wrong answer departs from the right one, without giving it away."""
     where = f" for the input {', '.join(map(_describe, case))}" if case else ""
     left, right = _numbers(answer), _numbers(expected)
     if isinstance(answer, torch.nn.Module) and isinstance(expected, torch.nn.Module):
         held, wanted = answer.state_dict(), expected.state_dict()
-        other = [name for name in wanted if not equal(held.get(name), wanted[name], tolerance)]
+        other = [name for name in wanted if not equal(held.get(name), wanted[name])]
         return f"The module{where} does not hold what was expected: {', '.join(other)}."
     if left is None and isinstance(answer, torch.Tensor):
         kind = f"{answer.dtype}, {answer.layout}, on {answer.device}"
@@ -228,7 +225,7 @@ def _difference(answer: Any, expected: Any, case: tuple, tolerance: float) -> st
         return f"The answer is {_describe(answer)}, and that is not it."
     if left.ndim == 0:
         return f"The answer{where} is {_describe(answer)}, and that is not it."
-    tolerance = _tolerance(expected, tolerance)
+    tolerance = _tolerance(expected)
     wrong = ~np.isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
     return f"The shape is right{where}, but {int(wrong.sum())} of {wrong.size} numbers are not."
 

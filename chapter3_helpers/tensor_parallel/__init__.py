@@ -68,13 +68,7 @@ def exchanged_bytes(
 
     Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce" (2009).
     """
-    num_tokens, width, num_processes, all_reduces, bytes_per_number = check_sizes(
-        num_tokens=num_tokens,
-        width=width,
-        num_processes=num_processes,
-        all_reduces=all_reduces,
-        bytes_per_number=bytes_per_number,
-    )
+    check_sizes(**locals())
     piece = -(-num_tokens * width // num_processes)  # rounded up
     return all_reduces * 2 * (num_processes - 1) * piece * bytes_per_number
 

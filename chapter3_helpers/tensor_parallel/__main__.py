@@ -6,7 +6,6 @@ import torch
 
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.grouped_query import GroupedQueryAttention
-from chapter3_helpers.tensor_parallel import find_shares
 from chapter3_helpers.tensor_parallel.comparison import compare, run
 from chapter3_helpers.tensor_parallel.processes import join_group, leave_group
 
@@ -24,8 +23,6 @@ def main() -> None:
             print(f"{type(module).__name__}\n{run(module, x)}\n")
         return
     rank, n = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    for module in modules:
-        find_shares(module, n)
     join_group(rank, n)
     for module in modules:
         report = compare(module, x, num_threads=os.cpu_count() or 1)

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import torch
 from torch import distributed, multiprocessing
 
-from chapter3_helpers._checks.numbers import check_positive, check_size
+from chapter3_helpers._checks.numbers import check_size
 
 
 def run_processes(
@@ -46,13 +46,12 @@ def run_processes(
         What the function returned, by rank.
 
     Raises:
-        TypeError, ValueError: ``num_processes`` is not an integer of at least 1, ``timeout`` is
-            not a positive number, or the function or an argument can't be pickled.
+        TypeError, ValueError: ``num_processes`` is not an integer of at least 1, or the function
+            or an argument can't be pickled.
         RuntimeError: a process failed; the message says which and how.
         TimeoutError: not all had ended in time.
     """
     check_size("num_processes", num_processes)
-    check_positive(timeout=timeout)
     try:
         task = pickle.dumps((function, arguments))
     except (pickle.PicklingError, AttributeError, TypeError) as error:

@@ -15,7 +15,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.positions import (
     LearnedPositions,
     apply_rotary,
@@ -28,6 +27,7 @@ from chapter3_helpers.training.loop import generator_from, minimise
 PEOPLE = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn")
 THINGS = ("key", "lamp", "map", "ring", "book", "coin")
 D_IN = len(PEOPLE) + len(THINGS) + 1  # a token: who, what, and whether it asks, as one-hot numbers
+D = 32  # numbers per line, query, key and value
 LONGEST = 520  # tokens that the learned table has a vector for
 LINES = 16  # the longest stories in training
 BATCH_SIZE = 64
@@ -41,11 +41,9 @@ class StoryReader(nn.Module):
         scheme: how it is told where a line stands: one of ``SCHEMES``, or a function of the reader
             and the embedded lines x (..., T, d) that returns the question's scores (..., T) and
             what the values are made of (..., T, d).
-        d: numbers per token, query, key and value, even.
 
     Raises:
-        TypeError, ValueError: ``scheme`` is no function and none of ``SCHEMES``, or ``d`` no even
-            size.
+        ValueError: ``scheme`` is no function and none of ``SCHEMES``.
 
     >>> reader = StoryReader("rotary")
     >>> lines, story = encode([("Ann", "key"), ("Bob", "key")], asked="key")
@@ -53,19 +51,17 @@ class StoryReader(nn.Module):
     (torch.Size([6]), torch.Size([3]))
     """
 
-    def __init__(self, scheme: "str | Scheme", d: int = 32):
+    def __init__(self, scheme: "str | Scheme"):
         super().__init__()
         if not callable(scheme) and scheme not in SCHEMES:
             raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
-        if check_size("d", d) % 2:
-            raise ValueError(f"d must be even, as numbers turn in pairs, got {d}")
         self.scheme = scheme if callable(scheme) else SCHEMES[scheme]
-        self.embed = nn.Linear(D_IN, d, bias=False)
-        self.W_query = nn.Linear(d, d, bias=False)
-        self.W_key = nn.Linear(d, d, bias=False)
-        self.W_value = nn.Linear(d, d, bias=False)
-        self.read_out = nn.Linear(d, len(PEOPLE))
-        self.table = LearnedPositions(LONGEST, d)
+        self.embed = nn.Linear(D_IN, D, bias=False)
+        self.W_query = nn.Linear(D, D, bias=False)
+        self.W_key = nn.Linear(D, D, bias=False)
+        self.W_value = nn.Linear(D, D, bias=False)
+        self.read_out = nn.Linear(D, len(PEOPLE))
+        self.table = LearnedPositions(LONGEST, D)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map stories (..., T, 13) to a logit for every person, (..., 6)."""
@@ -177,9 +173,8 @@ def draw_stories(
         Stories (stories, lines + 1, 13), and who took it last, or ``first``, in which line,
         (stories,) each.
     """
-    size = (check_size("stories", stories), check_size("lines", lines))
-    who = torch.randint(len(PEOPLE), size, generator=generator)
-    what = torch.randint(len(THINGS), size, generator=generator)
+    who = torch.randint(len(PEOPLE), (stories, lines), generator=generator)
+    what = torch.randint(len(THINGS), (stories, lines), generator=generator)
     line = torch.randint(lines, (stories, 1), generator=generator)
     asked = what.gather(1, line)  # (stories, 1)
     took_it = what == asked  # (stories, lines)

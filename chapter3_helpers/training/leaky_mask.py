@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_choice, check_size, check_sizes
+from chapter3_helpers._checks.numbers import check_choice, check_size
 from chapter3_helpers._checks.tensors import check_ids
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.training.loop import generator_from, minimise
@@ -28,6 +28,7 @@ FOLLOWERS = {
 }
 WORDS = tuple(FOLLOWERS)
 FOLLOWER_IDS = torch.tensor([[WORDS.index(f) for f in FOLLOWERS[word]] for word in WORDS])
+D = 32  # numbers per token
 BATCH_SIZE = 32
 LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
 
@@ -37,26 +38,24 @@ class LeakyLanguageModel(nn.Module):
 
     Args:
         looks_ahead: how many later tokens each token can see. 0 is the causal mask, 1 a mask that
-            begins one diagonal too far out; ``context_length`` - 1 is no mask at all.
-        context_length: the most tokens it will read at once.
-        d: numbers per token.
+            begins one diagonal too far out, 7 no mask at all, since it reads 8 at once.
 
     >>> LeakyLanguageModel()(torch.tensor([[0, 3, 6]])).shape  # 13 logits per word
     torch.Size([1, 3, 13])
     """
 
-    def __init__(self, looks_ahead: int = 0, context_length: int = 8, d: int = 32):
+    def __init__(self, looks_ahead: int = 0):
         super().__init__()
         self.looks_ahead = check_size("looks_ahead", looks_ahead, minimum=0)
-        self.context_length, self.head_dim = check_sizes(context_length=context_length, d=d)
-        self.word_embedding = nn.Embedding(len(WORDS), d)
-        self.place_embedding = nn.Embedding(context_length, d)
-        self.W_query = nn.Linear(d, d, bias=False)
-        self.W_key = nn.Linear(d, d, bias=False)
-        self.W_value = nn.Linear(d, d, bias=False)
+        self.context_length = 8
+        self.word_embedding = nn.Embedding(len(WORDS), D)
+        self.place_embedding = nn.Embedding(self.context_length, D)
+        self.W_query = nn.Linear(D, D, bias=False)
+        self.W_key = nn.Linear(D, D, bias=False)
+        self.W_value = nn.Linear(D, D, bias=False)
         for projection in (self.W_query, self.W_key):
             nn.init.normal_(projection.weight, std=0.02)  # every word starts by looking everywhere
-        self.output = nn.Linear(d, len(WORDS))
+        self.output = nn.Linear(D, len(WORDS))
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Map ids (..., T) to logits (..., T, 13): in each row those of the next word."""
@@ -67,7 +66,7 @@ class LeakyLanguageModel(nn.Module):
         x = self.embed(ids)
         scores = self.W_query(x) @ self.W_key(x).transpose(-2, -1)  # (..., T, T)
         hidden = torch.ones_like(scores, dtype=torch.bool).triu(1 + self.looks_ahead)
-        return softmax(scores.masked_fill(hidden, -torch.inf) / self.head_dim**0.5, dim=-1)
+        return softmax(scores.masked_fill(hidden, -torch.inf) / D**0.5, dim=-1)
 
     def embed(self, ids: torch.Tensor) -> torch.Tensor:
         """Add the vectors of words and places, (..., T, d)."""

@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.positions import LearnedPositions
 from chapter3_helpers.recurrent import ALPHABET, tokenize
@@ -82,8 +81,7 @@ def draw_texts(count: int, generator: torch.Generator) -> tuple[torch.Tensor, to
         Letters (count, 24), and how long each phrase is, (count,).
     """
     shortest, longest = LENGTHS
-    size = (check_size("count", count), 1)
-    lengths = torch.randint(shortest, longest + 1, size, generator=generator)
+    lengths = torch.randint(shortest, longest + 1, (count, 1), generator=generator)
     shuffled = torch.rand(count, len(ALPHABET), generator=generator).argsort(dim=1)
     texts = shuffled.gather(1, torch.arange(LENGTH) % lengths)  # (count, 24)
     return texts, lengths[:, 0]
@@ -139,7 +137,7 @@ def continued(model: nn.Module, beginning: str, letters: int = 8) -> str:
     3
     """
     ids = encode(beginning)
-    for _ in range(check_size("letters", letters)):
+    for _ in range(letters):
         chosen = model(ids[-LENGTH:])[-1].argmax()
         ids = torch.cat([ids, chosen[None]])
     return decode(ids[-letters:])

@@ -53,7 +53,7 @@ class Answer(NamedTuple):
     pronoun: str
 
 
-def split_sentences(seed: int = 0) -> Split:
+def split_sentences() -> Split:
     """Draw 1000 sentences to train with; none of them has a pair of ``NEW_PAIRS``.
 
     >>> split = split_sentences()
@@ -68,7 +68,7 @@ def split_sentences(seed: int = 0) -> Split:
                 sentences = new_pairs if (adjective, noun) in NEW_PAIRS else known_pairs
                 statement = f"the {animal} {verb} the {drink} in the {vessel}"
                 sentences.append(f"{statement} because it was {adjective}")
-    order = torch.randperm(len(known_pairs), generator=generator_from(seed)).tolist()
+    order = torch.randperm(len(known_pairs), generator=generator_from(0)).tolist()
     shuffled = [known_pairs[i] for i in order]
     return Split(shuffled[:1000], shuffled[1000:], new_pairs)
 

@@ -14,7 +14,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.training.loop import minimise
 
 CLUES = {  # what it sounds like, what it usually eats
@@ -104,11 +103,11 @@ class Report(NamedTuple):
 
 
 @torch.no_grad()
-def report(model: nn.Module, passes: int = 100) -> Report:
+def report(model: nn.Module) -> Report:
     """Try a model with both clues and with one left out.
 
     It stays in the mode that it is in. A model in training mode tosses new coins in every pass, so
-    the mean is taken over several ``passes``.
+    the mean is taken over 100.
     """
     asked = (
         [f"it {sound} and eats {food}" for sound, food in CLUES.values()],
@@ -118,9 +117,8 @@ def report(model: nn.Module, passes: int = 100) -> Report:
     means = []
     for riddles in asked:
         x = torch.stack([encode(riddle)[1] for riddle in riddles])  # (12, 6, 28)
-        x = x.repeat(check_size("passes", passes), 1, 1, 1)
-        shares = model(x.flatten(0, 1))[:, -1].softmax(dim=-1)  # (passes * 12, 12)
-        right = shares.unflatten(0, (passes, len(ANIMALS))).diagonal(dim1=-2, dim2=-1)
+        shares = model(x.repeat(100, 1, 1))[:, -1].softmax(dim=-1)  # (1200, 12)
+        right = shares.unflatten(0, (100, len(ANIMALS))).diagonal(dim1=-2, dim2=-1)
         means.append(right.mean().item())
     return Report(*means)
 

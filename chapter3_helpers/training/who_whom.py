@@ -16,7 +16,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import embed_text, split_tokens
 from chapter3_helpers.training.loop import minimise
@@ -29,6 +28,7 @@ NAMES = (
 T = 4  # who, verb, whom, full stop
 D_WORD = 16  # numbers that stand for a word
 D_IN = D_WORD + T  # a token: its word, and its place as one-hot numbers
+WIDTH = 32  # numbers per context vector, of all heads together
 BATCH_SIZE = 64
 LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
 
@@ -37,8 +37,7 @@ class WhoWhomReader(nn.Module):
     """Attention, and a linear layer that makes two words of the context vector of the full stop.
 
     Args:
-        attention: maps (B, 4, 20) to (B, 4, width).
-        width: numbers per context vector.
+        attention: maps (B, 4, 20) to (B, 4, 32).
 
     >>> reader = WhoWhomReader(MultiHeadAttentionWrapper(D_IN, 16, T, dropout=0.0, num_heads=2))
     >>> tokens, x = encode("Ann thanked Bob")
@@ -46,10 +45,10 @@ class WhoWhomReader(nn.Module):
     torch.Size([1, 2, 16])
     """
 
-    def __init__(self, attention: nn.Module, width: int = 32):
+    def __init__(self, attention: nn.Module):
         super().__init__()
         self.attention = attention
-        self.read_out = nn.Linear(check_size("width", width), 2 * D_WORD)
+        self.read_out = nn.Linear(WIDTH, 2 * D_WORD)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map sentences (B, 4, 20) to the words that answer who and whom, (B, 2, 16)."""
@@ -114,7 +113,7 @@ def trained_reader(num_heads: int) -> Trained:
 
 
 def _make_reader(num_heads: int) -> WhoWhomReader:
-    heads = MultiHeadAttentionWrapper(D_IN, 32 // num_heads, T, 0.0, num_heads)
+    heads = MultiHeadAttentionWrapper(D_IN, WIDTH // num_heads, T, 0.0, num_heads)
     return WhoWhomReader(heads)
 
 

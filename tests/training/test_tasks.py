@@ -47,7 +47,7 @@ TASKS = {
     "riddles": (partial(SelfAttention_v2, 28, 12), riddles.train, "animals"),
     "who and whom": (reader, who_whom.train, "who and whom"),
     "last holder": (
-        partial(last_holder.StoryReader, "rotary", 6),
+        partial(last_holder.StoryReader, "rotary"),
         last_holder.train,
         "positions: rotary",
     ),
