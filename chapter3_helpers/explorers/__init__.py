@@ -14,27 +14,23 @@ Every explorer is a function of that name plus ``_explorer``, and is imported fr
 shows is a plain function of its settings, which is what the tests and the "Python" button rely on.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:  # for editors; below, each is imported when asked for, and panels need no torch
-    from chapter3_helpers.explorers.attention import attention_explorer
-    from chapter3_helpers.explorers.dot_products import dot_products_explorer
-    from chapter3_helpers.explorers.dropout import dropout_explorer
-    from chapter3_helpers.explorers.fused_multihead import fused_multihead_explorer
-    from chapter3_helpers.explorers.grouped_query import grouped_query_explorer
-    from chapter3_helpers.explorers.handmade_transformer import handmade_transformer_explorer
-    from chapter3_helpers.explorers.mask_constants import mask_constants_explorer
-    from chapter3_helpers.explorers.masking import masking_explorer
-    from chapter3_helpers.explorers.multihead_wrapper import multihead_wrapper_explorer
-    from chapter3_helpers.explorers.performance import performance_explorer
-    from chapter3_helpers.explorers.positions import positions_explorer
-    from chapter3_helpers.explorers.pronouns import pronouns_explorer
-    from chapter3_helpers.explorers.recurrent import recurrent_explorer
-    from chapter3_helpers.explorers.softmax import softmax_explorer
-    from chapter3_helpers.explorers.tensor_parallel import tensor_parallel_explorer
-    from chapter3_helpers.explorers.trainable_qkv import trainable_qkv_explorer
-    from chapter3_helpers.explorers.transformer_block import transformer_block_explorer
+from chapter3_helpers.explorers.attention import attention_explorer
+from chapter3_helpers.explorers.dot_products import dot_products_explorer
+from chapter3_helpers.explorers.dropout import dropout_explorer
+from chapter3_helpers.explorers.fused_multihead import fused_multihead_explorer
+from chapter3_helpers.explorers.grouped_query import grouped_query_explorer
+from chapter3_helpers.explorers.handmade_transformer import handmade_transformer_explorer
+from chapter3_helpers.explorers.mask_constants import mask_constants_explorer
+from chapter3_helpers.explorers.masking import masking_explorer
+from chapter3_helpers.explorers.multihead_wrapper import multihead_wrapper_explorer
+from chapter3_helpers.explorers.performance import performance_explorer
+from chapter3_helpers.explorers.positions import positions_explorer
+from chapter3_helpers.explorers.pronouns import pronouns_explorer
+from chapter3_helpers.explorers.recurrent import recurrent_explorer
+from chapter3_helpers.explorers.softmax import softmax_explorer
+from chapter3_helpers.explorers.tensor_parallel import tensor_parallel_explorer
+from chapter3_helpers.explorers.trainable_qkv import trainable_qkv_explorer
+from chapter3_helpers.explorers.transformer_block import transformer_block_explorer
 
 __all__ = [
     "attention_explorer",
@@ -55,13 +51,3 @@ __all__ = [
     "trainable_qkv_explorer",
     "transformer_block_explorer",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{name.removesuffix('_explorer')}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__

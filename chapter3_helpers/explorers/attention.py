@@ -174,7 +174,7 @@ def attention_panels(settings: Settings, classes: Classes = CLASSES) -> list[Pan
     title = f"weights of “{names[head]}”" if has_heads(settings) else "attention weights"
     panels: list[Panel] = [Note(_note(settings, state, head))]
     if has_heads(settings):
-        panels.append(Heads("all heads", state.weights, state.hidden, control="head"))
+        panels.append(Heads(state.weights, state.hidden))
     matrix = Matrix(
         title,
         state.weights[head],

@@ -89,7 +89,7 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
     row, column = cell or (None, None)
     return [
         Note(_note(settings)),
-        Heads("what every head sees", state["weights"], causal_mask(6), control="head"),
+        Heads(state["weights"], hidden),
         Matrix(
             "which head gets each number of a token",
             state["owners"] / max(num_heads - 1, 1),

@@ -131,7 +131,7 @@ def grouped_query_panels(settings: Settings) -> list[Panel]:
     row, column = cell or (None, None)
     return [
         Note(_note(state, settings)),
-        Heads("all heads on the sentence", state["weights"], hidden, control="head"),
+        Heads(state["weights"], hidden),
         Matrix(
             f"weights of head {head}, which reads kv head {head * kv_heads // HEADS}",
             weights,

@@ -198,7 +198,7 @@ def _panels(state: dict[str, Any], settings: Settings) -> list[Panel]:
         "parameters": f"{heads} · 3 · 3 · {d_out} = {state['parameters']}",
     }
     return [
-        Heads("what every head sees, one scale", weights, hidden, control="head"),
+        Heads(weights, hidden),
         Note(_note(weights, tokens, row)),
         Lines(f"head {head}", weights[head], tokens, hidden=hidden, picked=row, pick=PICK),
         Matrix(

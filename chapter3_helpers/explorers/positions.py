@@ -227,9 +227,7 @@ def positions_panels(settings: Settings) -> list[Panel]:
         Facts(_facts(settings), "what tells the order"),
     ]
     if scheme == ALIBI:
-        panels.insert(
-            1, Heads("what every head sees, one scale", state["heads"], hidden, control="head")
-        )
+        panels.insert(1, Heads(state["heads"], hidden))
     return panels
 
 

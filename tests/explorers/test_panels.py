@@ -49,7 +49,6 @@ def test_curves_run_from_the_lower_left_to_the_upper_right_in_even_steps(values,
     [
         lambda text: Matrix(text, ONE, [text], corner=(text, text)),
         lambda text: Matrix(text, ONE, [text], texts=[[text]]),  # with stops for the keyboard
-        lambda text: Heads(text, ONE[None], names=[text]),
         lambda text: Bars(text, [text], [1.0]),
         lambda text: Facts({text: text}, text),
         lambda text: Note(text),
@@ -103,7 +102,7 @@ def test_zero_has_no_sign():
 
 def test_small_heads_are_pictures_of_one_pixel_per_cell():
     values = np.array([[[1.0, 0.0], [0.25, NAN]]])
-    shown = Heads("t", values, control="head").html()
+    shown = Heads(values).html()
     address = re.search(r'src="data:image/png;base64,([^"]+)"', shown)[1]
     pixels = plt.imread(io.BytesIO(base64.b64decode(address)))
     bytes_of = (pixels[..., :3] * 255).round().astype(np.uint8)

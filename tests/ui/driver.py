@@ -20,7 +20,7 @@ from chapter3_helpers.explorers.core.panels import render, render_error
 from chapter3_helpers.explorers.core.widget import Explorer
 
 # The text of everything that carries a word or a number, and the classes that carry a colour.
-READ = """root => Array.from(root.querySelectorAll('td, th, caption, h4, p, figcaption, text'))
+READ = """root => Array.from(root.querySelectorAll('td, th, caption, p, figcaption, text'))
     .filter(e => !e.closest('.c3-stale'))
     .map(e => (e.className.baseVal ?? e.className) + '|' + e.textContent)"""
 PARSE = f"html => ({READ})(new DOMParser().parseFromString(html, 'text/html').body)"

@@ -107,7 +107,7 @@ def test_explorer_shows_what_the_package_computes_and_answers_a_click(page, name
 
 SCROLLS = "root => [root.scrollHeight / innerHeight, root.scrollWidth / innerWidth]"
 # The smallest letters of what is shown; those of a drawing grow with it.
-LETTERS = """view => Math.min(...[...view.querySelectorAll('p, td, th, caption, h4, text')]
+LETTERS = """view => Math.min(...[...view.querySelectorAll('p, td, th, caption, text')]
     .filter(e => e.textContent.trim() && e.checkVisibility())
     .map(e => parseFloat(getComputedStyle(e).fontSize) * (e.getScreenCTM?.().a ?? 1)))"""
 

@@ -144,8 +144,7 @@ class Buttons(Steps):
 class Thumbnails(Buttons):
     """Buttons that lie on small pictures: a click on a head chooses it.
 
-    The pictures are a ``Heads`` panel with the name of this control, as many as there are
-    options: ``Heads("weights", weights, hidden, control="head")``. It is drawn here, above the
+    The pictures are a ``Heads`` panel, as many as there are options. It is drawn here, above the
     other panels.
     """
 

@@ -136,50 +136,24 @@ class Matrix(Panel):
 
 @dataclass(frozen=True)
 class Heads(Panel):
-    """Small multiples: one small matrix per head, all on one scale from 0 to 1.
+    """Small pictures to choose from, one per head, all on one scale from 0 to 1.
+
+    They lie under the buttons of a ``Thumbnails`` control, which have the names.
 
     Args:
-        title: what the numbers are.
         values: array or tensor (heads, rows, columns).
         hidden: boolean (rows, columns), as for ``Matrix``.
-        picked: the head to be marked.
-        names: one per head (default: ``head 0``, ``head 1``, ...).
-        control: the ``Thumbnails`` control by which a head is chosen; the pictures then lie there,
-            under its buttons, which have the names.
     """
 
-    title: str
     values: Any
     hidden: Any = None
-    picked: int | None = None
-    names: Sequence[str] | None = None
-    control: str | None = None
 
     def html(self) -> str:
-        values = to_array(self.values).astype(float)
-        if self.control:
-            images = "".join(
-                f'<img alt="" decoding=sync src="{weights_image(matrix, self.hidden)}">'
-                for matrix in values
-            )
-            return f'<div class="c3g">{images}</div>'
-        names = self.names or [f"head {head}" for head in range(len(values))]
-        size = max(4, min(16, 120 // values.shape[-1]))
-        tables = []
-        for head, (name, matrix) in enumerate(zip(names, values, strict=True)):
-            rows = "".join(
-                "<tr>" + "".join(f"<td class={colour}>" for colour in row)
-                for row in colour_classes(matrix, self.hidden)
-            )
-            marked = " picked" if head == self.picked else ""
-            tables.append(
-                f'<table class="c3h{marked}" role="img" aria-label="{escape(name)}: largest weight '
-                f'{np.nanmax(matrix):.2f}"><caption>{escape(name)}</caption>{rows}</table>'
-            )
-        return (
-            f'<section class="c3s"><h4>{escape(self.title)}</h4>'
-            f'<div class="c3g" style="--cell:{size}px">{"".join(tables)}</div></section>'
+        images = "".join(
+            f'<img alt="" decoding=sync src="{weights_image(matrix, self.hidden)}">'
+            for matrix in to_array(self.values).astype(float)
         )
+        return f'<div class="c3g">{images}</div>'
 
 
 @dataclass(frozen=True)
@@ -275,10 +249,10 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
 
     While an explorer is presented, only the notes, the first picture and the panels that belong
     beside it are shown; once a number is picked, the picture that it stands in and its arithmetic.
-    The ``Heads`` under the buttons of a ``Thumbnails`` control are left out, since the widget draws
-    them there. Arrow keys are the picture's: JupyterLab would move between cells by them.
+    ``Heads`` are left out, since the widget draws them under the buttons of their control. Arrow
+    keys are the picture's: JupyterLab would move between cells by them.
     """
-    panels = [panel for panel in panels if not getattr(panel, "control", None)]
+    panels = [panel for panel in panels if not isinstance(panel, Heads)]
     kind = ""
     if present:
         explained = any(panel.explains for panel in panels)
