@@ -17,7 +17,6 @@ from matplotlib.textpath import TextPath
 
 from chapter3_helpers._figures.colours import KEY_COLOUR, QUERY_COLOUR, VALUE_COLOUR
 from chapter3_helpers.diagrams import Arrow, Block, Bracket, Diagram, Plane
-from chapter3_helpers.diagrams.core import svg
 from chapter3_helpers.diagrams.core.drawing import draw
 from chapter3_helpers.diagrams.core.layout import WIDEST
 from chapter3_helpers.diagrams.core.routes import find_route
@@ -174,28 +173,6 @@ def test_grey_shows_no_number_and_hidden_cells_are_crossed_out():
     masked = Diagram("t", [Block(name="x", values=[0.5, -np.inf])]).svg()
     assert "<title>0.5000 hidden</title>" in masked
     assert len(re.findall(r"fill=#\w+ />", masked)) == 1, "what is hidden is ground under crosses"
-
-
-def test_a_live_diagram_follows_its_numbers_and_all_else():
-    """What is kept of an earlier one is never seen."""
-
-    def shown(values, note="", **changes):
-        block = Block(**{"name": "x", "values": values, "rows": "ab"} | changes)
-        return Diagram("t", [block], note=note).svg()
-
-    first = shown([[0.1], [0.7]])
-    second = shown([[0.2], [np.nan]])
-    assert "<title>0.2000</title>" in second
-    assert "<title>hidden</title>" in second
-    assert shown([[0.1], [0.7]]) == first
-    for changes in (
-        *({"picked": 1}, {"caption": "y"}, {"kind": "weights"}, {"state": "lit"}),
-        *({"note": "n"}, {"zoom": 2}, {"columns": "c"}, {"rows": "de"}, {"shape": "(T, 1)"}),
-    ):
-        changed = shown([[0.1], [0.7]], **changes)
-        assert changed != first
-        svg._templates.clear()
-        assert shown([[0.1], [0.7]], **changes) == changed
 
 
 def test_live_blocks_have_names_cells_have_numbers_and_arrows_are_said():

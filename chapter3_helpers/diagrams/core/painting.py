@@ -141,13 +141,6 @@ def _edge(block: Block, size: Size, left: float, top: float) -> Box:
     return Box(left, top, size.width, size.height, fill, edge, line, dashed=grey)
 
 
-def paint_numbers(block: Block, cell: tuple[float, float], left: float, top: float) -> Cells:
-    """Draw the cells of a block, which change with its numbers while all else stays."""
-    colours = _part(block, colours_of(block).tolist())
-    hidden, notes = _part(block, block.hidden.tolist()), _part(block, written(block))
-    return Cells(left, top, cell, colours, notes, hidden)
-
-
 def _part(block: Block, table: list[list]) -> list[list]:
     """Return the rows and columns that are drawn."""
     rows, columns = map(drawn, block.values.shape)
@@ -159,15 +152,16 @@ def _part(block: Block, table: list[list]) -> list[list]:
 def _paint_cells(block: Block, size: Size, left: float, top: float) -> list:
     wide, high = size.cell
     rows, columns = map(drawn, block.values.shape)
-    cells = paint_numbers(block, size.cell, left, top)
-    items: list = [cells]
+    colours = _part(block, colours_of(block).tolist())
+    hidden, notes = _part(block, block.hidden.tolist()), _part(block, written(block))
+    items: list = [Cells(left, top, size.cell, colours, notes, hidden)]
     if block.kind != "tokens":
         items.append(_edge(block, size, left, top))
     texts = texts_of(block)
     for i, row in enumerate(_part(block, texts) if texts else ()):
         for j, text in enumerate(row):
             spot = left + (j + 0.5) * wide, top + (i + 0.5) * high + 4
-            items.append(Text(*spot, text, TEXT_SIZE, tone=_ink(block, cells.colours[i][j])))
+            items.append(Text(*spot, text, TEXT_SIZE, tone=_ink(block, colours[i][j])))
     if block.picked in rows:
         items += _mark(left, top + rows.index(block.picked) * high, size.width, high)
     if block.picked_column in columns:

@@ -1,26 +1,18 @@
-"""A diagram as SVG, for explorers: it follows the theme, can be hovered over and read aloud.
-
-While a slider moves, only the numbers change: all else is kept as a template, text with places for
-the cells of each block.
-"""
+"""A diagram as SVG, for explorers: it follows the theme, can be hovered over and read aloud."""
 
 import html
-from dataclasses import fields
 
 from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers.diagrams.core import drawing
 from chapter3_helpers.diagrams.core.blocks import Block, Plane
 from chapter3_helpers.diagrams.core.graph import Graph
-from chapter3_helpers.diagrams.core.painting import drawn, paint_numbers
+from chapter3_helpers.diagrams.core.painting import drawn
 from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text, colour_of
 from chapter3_helpers.diagrams.core.shades import EMPTY
 from chapter3_helpers.diagrams.core.words import describe
 
 # all cells of a block are of one size, said once
 SIZES = "<style>.c3cells rect{width:var(--w);height:var(--h)}</style>"
-MOST_KEPT = 16  # templates
-NUMBERS = ("values", "hidden", "limit")  # of a block: a template has places for them
-_templates: dict[tuple, tuple] = {}
 
 
 def draw(graph: Graph, strips: bool = False) -> str:
@@ -29,53 +21,6 @@ def draw(graph: Graph, strips: bool = False) -> str:
     Args:
         strips: whether each block is a button.
     """
-    key = _structure(graph, strips)
-    template = _templates.pop(key, None) or _template(graph, strips)
-    if key is not None:
-        _templates[key] = template  # as the newest
-        if len(_templates) > MOST_KEPT:
-            del _templates[next(iter(_templates))]
-    texts, places = template
-    parts = [texts[0]]
-    for (number, *place), text in zip(places, texts[1:], strict=True):
-        block = graph.blocks[number]
-        parts += [_cells(paint_numbers(block, *place), _sides(block)), text]
-    return "".join(parts)
-
-
-def _sides(block: Block) -> tuple[list[str], list[str]] | None:
-    """Return the attributes that say which query or key a row and a column are."""
-    if not any(block.sides):
-        return None
-    rows, columns = (
-        [f" data-{side}={n}" if side else "" for n in drawn(count)]
-        for side, count in zip(block.sides, block.values.shape, strict=True)
-    )
-    return rows, columns
-
-
-def _structure(graph: Graph, strips: bool) -> tuple | None:
-    """Return everything that shapes a drawing, except the numbers that colour its cells.
-
-    Numbers that are written out or drawn as arrows shape it, too: then None. The key holds texts
-    and sizes alone, so the arrays of an earlier diagram are not kept in memory.
-    """
-    parts: list = [graph.title, graph.note, graph.cell, strips]
-    for thing in graph.blocks:
-        if isinstance(thing, Plane) or thing.numbers:
-            return None
-        tokens = thing.kind == "tokens"
-        sized = thing.values is not None and not tokens
-        parts.append(thing.values.shape if sized else tokens and tuple(thing.values[:, 0]))
-    for thing in (*graph.blocks, *graph.arrows, *graph.brackets):
-        texts = (getattr(thing, part.name) for part in fields(thing) if part.name not in NUMBERS)
-        parts += [tuple(text) if isinstance(text, list) else text for text in texts]
-    return tuple(parts)
-
-
-def _template(graph: Graph, strips: bool) -> tuple[tuple[str, ...], tuple]:
-    """Return the texts between the cells of the blocks, and where these stand: (which block,
-    size of a cell, left, top)."""
     scene = drawing.draw(graph)
     said = describe(graph, numbers=False).split("\n", 1)  # rows of cells say their numbers
     pieces = [
@@ -84,28 +29,36 @@ def _template(graph: Graph, strips: bool) -> tuple[tuple[str, ...], tuple]:
         'style="max-width:100%;height:auto;font-family:var(--jp-ui-font-family,sans-serif)">'
         f"<desc>{html.escape(said[-1])}</desc>{SIZES}"
     ]
-    texts, places, block = [], [], -1
+    blocks = enumerate(graph.blocks)  # they stand in the scene in their order
     for item in scene.items:
-        if not isinstance(item, Group):
-            pieces.append(_paint(item))
-            continue
-        block += 1  # blocks stand in their order
-        label = html.escape(item.label)
-        button = ""
-        if strips:
-            name = html.escape(graph.blocks[block].name)
-            button = f' data-strip="{name}" data-stop=strip tabindex={-1 if block else 0}'
-        role = "button" if strips else "img"
-        pieces.append(f'<g role="{role}" aria-label="{label}"{button}><title>{label}</title>')
-        for part in item.items:
-            if isinstance(part, Cells):
-                texts.append("".join(pieces))
-                places.append((block, part.cell, part.x, part.y))
-                pieces = []
-            else:
-                pieces.append(_paint(part))
-        pieces.append("</g>")
-    return (*texts, "".join([*pieces, "</svg>"])), tuple(places)
+        pieces.append(
+            _block(*next(blocks), item, strips) if isinstance(item, Group) else _paint(item)
+        )
+    return "".join([*pieces, "</svg>"])
+
+
+def _block(number: int, block: Block | Plane, group: Group, strips: bool) -> str:
+    """Draw a block under its name."""
+    label = html.escape(group.label)
+    role = 'role="img"'
+    if strips:
+        name = html.escape(block.name)
+        stop = f"data-stop=strip tabindex={-1 if number else 0}"
+        role = f'role="button" data-strip="{name}" {stop}'
+    inside = "".join(
+        _cells(part, _sides(block)) if isinstance(part, Cells) else _paint(part)
+        for part in group.items
+    )
+    return f'<g {role} aria-label="{label}"><title>{label}</title>{inside}</g>'
+
+
+def _sides(block: Block) -> tuple[list[str], list[str]]:
+    """Return the attributes that say which query or key each row and each column is."""
+    rows, columns = (
+        [f" data-{side}={n}" if side else "" for n in drawn(count)]
+        for side, count in zip(block.sides, block.values.shape, strict=True)
+    )
+    return rows, columns
 
 
 def _paint(item) -> str:
@@ -135,7 +88,7 @@ def _tone(tone: str) -> str:
     return colour_of(tone, live=True)
 
 
-def _cells(item: Cells, sides: tuple[list[str], list[str]] | None) -> str:
+def _cells(item: Cells, sides: tuple[list[str], list[str]]) -> str:
     """Draw one rectangle for each cell; a row shows its numbers while the mouse is over it.
 
     Hidden cells have no rectangle of their own: they are crosses on one common ground.
@@ -152,7 +105,7 @@ def _cells(item: Cells, sides: tuple[list[str], list[str]] | None) -> str:
             f'fill="{EMPTY}"/>'
         )
     parts.append(f'<g class="c3cells" style="--w:{wide:.5g}px;--h:{high:.5g}px"{border}>')
-    of_rows, of_columns = sides or ([""] * len(item.colours), [""] * len(columns))
+    of_rows, of_columns = sides
     for i, row in enumerate(zip(item.colours, item.notes, item.crossed, strict=True)):
         parts.append(
             f'<g transform="translate({item.x:.5g} {item.y + i * high:.5g})"{of_rows[i]}>'
