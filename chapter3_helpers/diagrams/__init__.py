@@ -35,9 +35,9 @@ How to write one for a topic:
 - ``at=(column, row)`` says where a block stands. Columns and rows take the room that their largest
   block needs, gaps that of the words on their arrows. A picture is at most ``layout.WIDEST`` pixels
   wide, or else it would be shown smaller: some five columns. What is longer goes on below.
-- An arrow goes straight, or turns once between the columns, or goes round by ``via``. One that
-  would have to cross a block is refused. ``via="below"`` also leads to a row further down: out at
-  the bottom and in at the top, on one line for all arrows from a block. Several sources may share
+- An arrow goes straight, or turns once between the columns, or as ``via`` says. One that would have
+  to cross a block is refused. ``via="below"`` leads to a row further down, or round what
+  stands in the same row, on one line for all arrows from a block. Several sources may share
   one, as in ``Arrow(("queries", "keys"), "scores", "@ keys.T")``; it may end at a bracket, named
   by its text. ``sign=True`` writes the text alone between two neighbours: ``weights @ values``.
 - Names are what arrows call a block by, so each is there once; ``caption`` is what the reader
@@ -60,7 +60,7 @@ What is here:
     trainable_qkv       one token in three roles
     multihead_wrapper   where every head looks, and where it puts what it finds
     fused_multihead     a projection cut into heads, whose numbers each gets, where findings meet
-    positions           a pair turned, query and key turned together, clocks that count
+    positions           query and key turned together, clocks that count
     recurrent           encoder and decoder: through one state, or with a look back at all
     handmade_transformer  the last letter's way to its logits
     grouped_query       query heads that share keys, a cache that grows by a row
@@ -83,7 +83,7 @@ from chapter3_helpers.diagrams.handmade_transformer import last_row_diagram
 from chapter3_helpers.diagrams.map import attention_map
 from chapter3_helpers.diagrams.multihead_wrapper import heads_diagram, questions_diagram
 from chapter3_helpers.diagrams.performance import tiles_diagram, traffic_diagram
-from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram, turned_diagram
+from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram, look_back_diagram
 from chapter3_helpers.diagrams.tensor_parallel import cut_diagram, processes_diagram, ring_diagram
 from chapter3_helpers.diagrams.trainable_qkv import roles_diagram
@@ -118,5 +118,4 @@ __all__ = [
     "split_diagram",
     "tiles_diagram",
     "traffic_diagram",
-    "turned_diagram",
 ]

@@ -57,7 +57,6 @@ def attention_diagram(
     tokens: Sequence[str] | None = None,
     query: int | None = None,
     head: int | None = None,
-    title: str | None = None,
 ) -> Diagram:
     """Draw how context vectors come about. What is left out is not drawn.
 
@@ -74,7 +73,6 @@ def attention_diagram(
         query: the row to be picked out. A single query may come alone, too: then ``queries``,
             ``scores``, ``weights`` and ``context`` are vectors.
         head: the head to be picked out; of more than four heads it is among those drawn.
-        title: in place of one that says what is drawn.
 
     Returns:
         The diagram, to be the last line of a cell or to be drawn in an explorer.
@@ -100,11 +98,11 @@ def attention_diagram(
     )
     arrays = {name: to_array(array) for name, array in given.items() if array is not None}
     if arrays["weights"].ndim == 3:
-        return _heads(arrays, hidden, query, head, title)
-    return _one_head(arrays, hidden, tokens, query, title)
+        return _heads(arrays, hidden, query, head)
+    return _one_head(arrays, hidden, tokens, query)
 
 
-def _one_head(arrays, hidden, tokens, query, title) -> Diagram:
+def _one_head(arrays, hidden, tokens, query) -> Diagram:
     projected = "queries" in arrays
     steps = [step for step in ("scores", "scaled") if step in arrays]
     if hidden is not None and steps:
@@ -146,14 +144,13 @@ def _one_head(arrays, hidden, tokens, query, title) -> Diagram:
     words = {**WORDS, "context": "@ values" if projected else "@ x"}
     arrows += [Arrow(a, b, words[b]) for a, b in pairwise(steps)]
     arrows.append(Arrow("values", "context") if projected else Arrow("x", "context", via="below"))
-    if title is None:
-        title = "From x to context"
-        if query is not None:
-            title += f": the query of {f'“{short(tokens[query])}”' if tokens else f'row {query}'}"
+    title = "From x to context"
+    if query is not None:
+        title += f": the query of {f'“{short(tokens[query])}”' if tokens else f'row {query}'}"
     return Diagram(title, [block(name) for name in places], arrows, cell=CELL)
 
 
-def _heads(arrays, hidden, query, head, title) -> Diagram:
+def _heads(arrays, hidden, query, head) -> Diagram:
     heads = len(arrays["weights"])
     first = min((head or 0) // MOST_LANES * MOST_LANES, max(0, heads - MOST_LANES))
     shown = range(first, min(first + MOST_LANES, heads))
@@ -198,8 +195,7 @@ def _heads(arrays, hidden, query, head, title) -> Diagram:
             Block(name="output", at=at, values=arrays["output"], picked=query, sides=sides)
         )
         arrows.append(Arrow("concat", "output", "out_proj"))
-    if title is None:
-        title = f"{heads} heads side by side, joined"
-        if len(shown) < heads:
-            title += f"; drawn are {shown[0]} to {shown[-1]}"
+    title = f"{heads} heads side by side, joined"
+    if len(shown) < heads:
+        title += f"; drawn are {shown[0]} to {shown[-1]}"
     return Diagram(title, blocks, arrows, brackets, cell=CELL)

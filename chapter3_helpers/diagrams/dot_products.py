@@ -116,17 +116,15 @@ def product_diagram(
     query: int,
     key: int,
     tokens: Sequence[str],
-    key_tokens: Sequence[str] | None = None,
 ) -> Diagram:
     """Draw a matrix product as it is laid out by hand: row times column makes a cell.
 
     Args:
-        queries: (T_q, d).
-        keys: (T_k, d); they are drawn transposed, above the scores.
-        scores: (T_q, T_k), their product.
+        queries: (T, d).
+        keys: (T, d); they are drawn transposed, above the scores.
+        scores: (T, T), their product.
         query, key: the row and the column to be picked out.
-        tokens: the names of the queries.
-        key_tokens: those of the keys (default: the same).
+        tokens: the names of both.
 
     >>> import numpy as np
     >>> x = np.array([[1.0, 0.0], [1.0, 1.0]])
@@ -134,11 +132,10 @@ def product_diagram(
     'Row a times column b makes one score'
     """
     queries, keys, scores = to_array(queries), to_array(keys), to_array(scores)
-    key_tokens = tokens if key_tokens is None else key_tokens
-    look = {"numbers": max(scores.shape) <= MOST_NUMBERED}
-    above = {"columns": key_tokens, "picked_column": key, **look}
+    look = {"numbers": len(scores) <= MOST_NUMBERED}
+    above = {"columns": tokens, "picked_column": key, **look}
     return Diagram(
-        f"Row {tokens[query]} times column {key_tokens[key]} makes one score",
+        f"Row {tokens[query]} times column {tokens[key]} makes one score",
         cell=30 if look["numbers"] else 14,
         blocks=[
             Block(name="keys.T", at=(1, 0), values=keys.T, kind="key", **above),

@@ -14,15 +14,12 @@ from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 FAINTEST = 0.02  # a smaller weight has no arrow
 
 
-def questions_diagram(
-    sentences: Sequence[Sequence[str]], answers: Mapping[str, int], title: str = "What is asked"
-) -> Diagram:
+def questions_diagram(sentences: Sequence[Sequence[str]], answers: Mapping[str, int]) -> Diagram:
     """Draw which word of each sentence answers which question.
 
     Args:
         sentences: their words.
         answers: question -> the place of the word that answers it, in every sentence.
-        title: what is drawn.
 
     >>> print(questions_diagram([["Ann", "thanked", "Bob"]], {"who": 0, "whom": 2}))
     Diagram: What is asked.
@@ -47,7 +44,7 @@ def questions_diagram(
             name, said = f"{question} {number}", f"{question}? {words[place]}"
             blocks.append(Block(name=name, at=(place, row + 1), values=[said], **look))
             arrows.append(Arrow(names[place], name))
-    return Diagram(title, blocks, arrows)
+    return Diagram("What is asked", blocks, arrows)
 
 
 def heads_diagram(

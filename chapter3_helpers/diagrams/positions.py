@@ -12,16 +12,6 @@ from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.diagrams.core import Block, Diagram, Plane
 
 
-def turned_diagram(pairs: Any, labels: Sequence[str]) -> Diagram:
-    """Draw one pair of numbers at several positions, (n, 2), in one plane.
-
-    >>> turned_diagram([[1.0, 0.0], [0.0, 1.0]], ["0", "1"])["one pair at 2 positions"].shape
-    ''
-    """
-    name = f"one pair at {len(pairs)} positions"
-    return Diagram("One pair, turned", [Plane(name=name, vectors=pairs, labels=labels, size=230)])
-
-
 def rotary_diagram(queries: Any, keys: Any, dots: Any, titles: Sequence[str]) -> Diagram:
     """Draw pairs of a turned query and a turned key, with the angle between them.
 

@@ -15,10 +15,9 @@ class Arrow:
         target: the name of a block, or the text of a bracket: then it ends at the frame, before
             the first of its blocks.
         text: what happens on the way, ``@ W_query``.
-        weight: from 0 to 1, how thick a straight line is to be; its text is said, not drawn.
-        via: the way round what stands between: ``above`` or ``below`` within a row, ``right``
-            within a column; a line with a weight goes through the gap on the ``right``. To a row
-            further down, ``below`` leads out at the bottom and in at the top.
+        weight: from 0 to 1, how thick a straight line down is to be; its text is said, not drawn.
+        via: the way to take: ``right`` leads out and in again at the right, within a column;
+            ``below`` out at the bottom and along the gap there, to a row further down or the same.
         sign: whether the text alone is drawn, between two neighbours, as in ``weights @ values``.
     """
 
@@ -31,11 +30,9 @@ class Arrow:
 
     def __post_init__(self):
         if self.via is not None:
-            check_choice("via", self.via, ("above", "below", "right"))
+            check_choice("via", self.via, ("below", "right"))
         if self.weight is not None and not 0 <= self.weight <= 1:
             raise ValueError(f"weight must be from 0 to 1, got {self.weight!r}")
-        if self.sign and not self.text:
-            raise ValueError("text must not be empty where it is the sign between two blocks")
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -29,16 +29,9 @@ class Thing:
     caption: str | None = None
 
     def __post_init__(self):
-        check_text("name", self.name)
+        if not isinstance(self.name, str):
+            raise TypeError(f"name must be a text, got {type(self.name).__name__}")
         check_choice("state", self.state, STATES)
-        for name in ("shape", "caption"):
-            if getattr(self, name) is not None:
-                check_text(name, getattr(self, name), empty=True)
-        whole = isinstance(self.at, Sequence) and len(self.at) == 2
-        if not whole or not all(isinstance(step, int) and step >= 0 for step in self.at):
-            raise ValueError(
-                f"at must be (column, row), two integers of at least 0, got {self.at!r}"
-            )
 
     @property
     def label(self) -> str:
@@ -69,8 +62,7 @@ class Block(Thing):
             ``tokens``.
         state: ``known``, ``lit`` (what this picture is about) or ``grey`` (not reached yet).
         shape: what to write for the shape (default: that of ``values``), in letters: ``(T, d)``.
-            The values are an example then, and are not said in words. A block without values is
-            drawn as an empty box, and needs it.
+            The values are an example then, and are not said in words.
         caption: what to write above it (default: its name; ``""`` for nothing).
         picked, picked_column: a row, a column to be marked.
         hidden: boolean, of the shape of ``values``, True where a cell is crossed out.
@@ -82,13 +74,13 @@ class Block(Thing):
             diagram marks those that are pointed at elsewhere.
 
     Raises:
-        TypeError, ValueError: it has neither values nor a shape, or something does not fit them.
+        TypeError, ValueError: it has no numbers, or something does not fit them.
 
     >>> Block(name="queries", values=[[0.5, -1.0], [2.0, 0.0], [1.0, 1.0]], kind="query").label
     'queries (3, 2)'
     """
 
-    values: Any = None
+    values: Any
     kind: str = "signed"
     picked: int | None = None
     picked_column: int | None = None
@@ -105,10 +97,6 @@ class Block(Thing):
         super().__post_init__()
         check_choice("kind", self.kind, KINDS)
         self._set("lettered", self.shape is not None)
-        if self.values is None:
-            if not self.shape:
-                raise ValueError(f"block {self.name!r} must have values or a shape, got neither")
-            return
         values = self._read_values()
         if self.shape is None:
             self._set("shape", str(values.shape))
@@ -187,11 +175,6 @@ class Plane(Thing):
         self._set("kinds", ("signed",) * count if self.kinds is None else self.kinds)
         self._set_labels("labels", count)
         self._set_labels("kinds", count)
-        for kind in self.kinds:
-            check_choice("kinds", kind, ("signed", "query", "key", "value"))
-        for name in ("shadow", "angle"):
-            for index in getattr(self, name) or ():
-                check_index(name, index, count)
         if self.reach is None:
             longest = float(np.linalg.norm(vectors, axis=1).max(initial=0.0))
             self._set("reach", 1.4 * max(longest, float(self.circle)) or 1.0)
@@ -204,20 +187,11 @@ class Plane(Thing):
         (ax, ay), (bx, by) = self.vectors[list(self.angle)]
         return math.atan2(ax * by - ay * bx, ax * bx + ay * by)
 
-    def shadow_of(self) -> np.ndarray | None:
+    def shadow_of(self) -> np.ndarray:
         """Return where the shadow ends: the foot of vector i on the line of vector j."""
-        if self.shadow is None:
-            return None
         falls, ground = self.vectors[list(self.shadow)]
         square = float(ground @ ground)
         return ground * float(falls @ ground) / square if square else np.zeros(2)
-
-
-def check_text(name: str, value: Any, empty: bool = False) -> None:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a text, got {type(value).__name__}")
-    if not value and not empty:
-        raise ValueError(f"{name} must not be empty")
 
 
 def check_index(name: str, value: int | None, count: int) -> None:

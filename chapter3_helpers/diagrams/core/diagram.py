@@ -22,9 +22,8 @@ class Diagram(Graph):
         note: what stands below the title, such as what the letters of shapes mean.
 
     Raises:
-        TypeError, ValueError: two blocks have one name or one place, an arrow or a bracket names
-            a block that is not there, an arrow could not get through without crossing a block, or
-            something else stands within a bracket.
+        ValueError: two blocks have one name, an arrow names a block that is not there, or could not
+            get through without crossing one.
     """
 
     @property

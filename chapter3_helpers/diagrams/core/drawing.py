@@ -66,18 +66,10 @@ def draw_bracket(layout: Layout, bracket: Bracket, arrows: list) -> list:
 
 
 def draw_beam(layout: Layout, arrow: Arrow, source: str) -> Line:
-    """Draw a straight line as thick as its weight."""
+    """Draw a straight line down, as thick as its weight."""
     start, end = layout.extent(source), layout.extent(arrow.target)
-    if (start.y == end.y or arrow.via == "right") and start.x < end.x:
-        points = [(start.right + 2, start.y), (end.left - 2, end.y)]
-    elif start.y == end.y:
-        points = [(start.left - 2, start.y), (end.right + 2, end.y)]
-    elif start.y < end.y:
-        points = [(start.x, start.bottom + 2), (end.x, end.top - 2)]
-    else:
-        points = [(start.x, start.top - 2), (end.x, end.bottom + 2)]
-    tone = "faint" if layout.graph.state_of(arrow) == "grey" else "weight"
-    return Line(points, tone, 0.6 + 8 * arrow.weight)
+    points = [(start.x, start.bottom + 2), (end.x, end.top - 2)]
+    return Line(points, "line", 0.6 + 8 * arrow.weight)
 
 
 def draw_arrow(layout: Layout, arrow: Arrow, source: str, route: Route) -> list:
@@ -95,7 +87,7 @@ def draw_arrow(layout: Layout, arrow: Arrow, source: str, route: Route) -> list:
 
 def word_spot(layout: Layout, arrow: Arrow, route: Route, points: list) -> tuple:
     """Return where the words on an arrow stand: beside its last stretch, next to the target."""
-    if route.round_about:
+    if route.turn == "below":
         return (points[1][0] + points[2][0]) / 2, points[1][1] - 5, "middle"
     if route.upright:
         gap = route.row_gap
@@ -117,24 +109,17 @@ def way_points(layout: Layout, arrow: Arrow, source: str, route: Route) -> list[
     """Return the corners of an arrow, its ends included."""
     start, end = layout.extent(source), layout.extent(arrow.target)
     out = (start.right + 3 if route.right else start.left - 3, start.y)
-    low, high = (start.x, start.bottom + 3), (start.x, start.top + 4)
-    from_left = end.x > start.x
-    into = (end.left - 4 if from_left else end.right + 4, end.y)
-    into_top, into_bottom = (end.x, end.top + 3), (end.x, end.bottom + 4)
-    if route.round_about:
+    low, into_top = (start.x, start.bottom + 3), (end.x, end.top + 3)
+    into = (end.left - 4 if end.x > start.x else end.right + 4, end.y)
+    if route.turn == "below":
         y = layout.channel_y(arrow, source, route)
-        first = high if route.turn == "above" else low
-        last = into_bottom if route.turn == "below" else into_top
-        return [first, (first[0], y), (last[0], y), last]
+        return [low, (start.x, y), (end.x, y), into_top if route.falls else (end.x, end.bottom + 4)]
     if route.turn_gap:  # early, late or side
         x = turn_x(layout, arrow, source, route)
         return [out, (x, out[1]), (x, into[1]), into]
-    if route.turn == "over":
-        return [out, (end.x, start.y), into_top if route.falls else into_bottom]
-    if route.turn == "down":
-        return [low if route.falls else high, (start.x, end.y), into]
     if route.upright:
-        return [low, into_top] if route.falls else [high, into_bottom]
+        rises = [(start.x, start.top + 4), (end.x, end.bottom + 4)]
+        return [low, into_top] if route.falls else rises
     return [out, into]
 
 

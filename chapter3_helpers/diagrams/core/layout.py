@@ -23,7 +23,6 @@ WIDEST = 604  # with its margins a picture is 620 wide; a window of 900 pixels s
 MARGIN = 4
 TURN = 9  # between two arrows that turn in one gap
 BARE = 22  # the length of an arrow without words
-BEAMS = 64  # a gap between columns that lines with a weight cross from row to row
 EDGE = 12  # from a block to its bracket
 LABEL = 18  # the height of a line of text
 TITLE_SIZE = NAME_SIZE + 1
@@ -85,15 +84,12 @@ class Layout:
                 if who not in self.turns[route.turn_gap]:
                     self.turns[route.turn_gap].append(who)
                 room[route.turn_gap[0]] = max(room[route.turn_gap[0]], 8)
-            if arrow.text and source == arrow.sources[0] and not route.round_about:
+            if arrow.text and source == arrow.sources[0] and route.turn != "below":
                 wide = text_width(arrow.text, bold=self.graph.state_of(arrow) == "lit")
                 if route.upright:
                     self.beside.append((route, wide + 8))
                 else:
                     room[route.word_gap] = max(room[route.word_gap], wide + 10 - 4 * arrow.sign)
-        for arrow in self.graph.arrows:
-            if arrow.weight is not None and arrow.via == "right":
-                room[self.graph.at(arrow.target)[0] - 1] = BEAMS
         self.before, self.after = self._bracket_room(LEFT), self._bracket_room(RIGHT)
 
     def _fit(self) -> None:
@@ -173,10 +169,10 @@ class Layout:
             if arrow.weight is not None:
                 rows = [self.graph.at(name)[1] for name in (*arrow.sources, arrow.target)]
                 for row in range(min(rows), max(rows)):
-                    high[row] = max(high[row], 36 if arrow.via else 60)
+                    high[row] = 60
         before, after = self._bracket_room(TOP), self._bracket_room(BOTTOM)
         edges = []
-        y = MARGIN + 20 * len(self.title) + self._channel_room(-1)
+        y = MARGIN + 20 * len(self.title)
         for row in range(self.rows):
             top = y + before[row]
             centre = top + up[row]
@@ -188,29 +184,26 @@ class Layout:
         return edges
 
     @cached_property
-    def channels(self) -> dict[tuple[int, str], dict]:
-        """(gap below a row, way round) -> whose line runs there -> whether it has words."""
+    def channels(self) -> dict[int, dict]:
+        """Gap below a row -> whose line runs along it -> whether it has words."""
         channels = defaultdict(dict)
         for arrow, source, route in self.routes:
-            if route.round_about:
-                lines, line = channels[route.row_gap, route.turn], line_of(arrow, source, route)
+            if route.turn == "below":
+                lines, line = channels[route.row_gap], turning(arrow, source)
                 lines[line] = lines.get(line, False) or bool(arrow.text)
         return channels
 
-    def _channel_room(self, gap: int, turns: tuple = ("above", "below", "between")) -> float:
-        lines = (self.channels[gap, turn] for turn in turns if (gap, turn) in self.channels)
-        return sum(14.0 + TURN * (len(line) - 1) + LABEL * any(line.values()) for line in lines)
+    def _channel_room(self, gap: int) -> float:
+        if gap not in self.channels:
+            return 0.0
+        lines = self.channels[gap]
+        return 14.0 + TURN * (len(lines) - 1) + LABEL * any(lines.values())
 
     def channel_y(self, arrow: Arrow, source: str, route: Route) -> float:
         """Return the height at which an arrow goes along a gap between rows."""
-        lines = self.channels[route.row_gap, route.turn]
-        slot = TURN * list(lines).index(line_of(arrow, source, route))
-        row = route.source[1]
-        top, _, bottom = self.row_edges[row]
-        if route.turn == "above":
-            return top - 6 - slot
-        if route.turn == "between":
-            bottom += self._bracket_room(BOTTOM)[row] + self._channel_room(row, ("below",))
+        lines = self.channels[route.row_gap]
+        slot = TURN * list(lines).index(turning(arrow, source))
+        bottom = self.row_edges[route.row_gap][2] + self._bracket_room(BOTTOM)[route.row_gap]
         return bottom + 8 + LABEL * any(lines.values()) + slot
 
     def extent(self, name: str) -> Extent:
@@ -259,11 +252,7 @@ class Layout:
         return room
 
 
-def line_of(arrow: Arrow, source: str, route: Route) -> tuple:
-    """Return what names a line between rows: one arrow, or all that share it from or to a block."""
-    return turning(arrow, source) if route.turn == "between" else (arrow, source)
-
-
 def turning(arrow: Arrow, source: str) -> tuple:
-    """Return what names a turn: all arrows from one source share it, or all to one target."""
+    """Return what names a turn, or a line between rows: all arrows from one source share it, or all
+    to one target."""
     return ("from", source) if len(arrow.sources) == 1 else ("to", arrow.target)

@@ -14,7 +14,6 @@ MOST_CELLS = 32  # rows or columns; of more, so many are drawn, evenly spaced
 PAD = 5  # around a block; that of a lit one is coloured
 MOST_LETTERS = 14  # of a label
 LABEL_ROW = 15  # the height of labels above columns
-EMPTY_BOX = (44, 30)  # of a block without values
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +37,6 @@ def measure(thing: Block | Plane, cell: int) -> Size:
     labels = above = 0.0
     if isinstance(thing, Plane):
         width = height = thing.size
-    elif thing.values is None:
-        width, height = EMPTY_BOX
     else:
         wide = high = cell * thing.zoom
         texts = texts_of(thing)
@@ -121,8 +118,6 @@ def paint(thing: Block | Plane, size: Size, x: float, y: float) -> Group:
     base = top - 5
     if isinstance(thing, Plane):
         items = paint_plane(thing, left, top)
-    elif thing.values is None:
-        items = [_edge(thing, size, left, top)]
     else:
         items = _paint_cells(thing, size, left, top)
         base -= LABEL_ROW * bool(thing.columns)
@@ -137,8 +132,7 @@ def _edge(block: Block, size: Size, left: float, top: float) -> Box:
     grey = block.state == "grey"
     edge = "faint" if grey else HUES.get(block.kind, "line")
     line = 2 if block.kind in HUES and not grey else 1
-    fill = "ground" if block.values is None else ""
-    return Box(left, top, size.width, size.height, fill, edge, line, dashed=grey)
+    return Box(left, top, size.width, size.height, "", edge, line, dashed=grey)
 
 
 def _part(block: Block, table: list[list]) -> list[list]:

@@ -44,8 +44,7 @@ def paint_plane(plane: Plane, left: float, top: float) -> list:
         ]
     at_tip: dict[tuple, list[str]] = {}
     for vector, label, kind in zip(plane.vectors, plane.labels, plane.kinds, strict=True):
-        tone = "faint" if plane.state == "grey" else HUES.get(kind, "ink")
-        items.append(Line([origin, spot(vector)], tone, 2.5, head=True))
+        items.append(Line([origin, spot(vector)], HUES.get(kind, "ink"), 2.5, head=True))
         if label:
             at_tip.setdefault(tuple(np.round(vector, 6) + 0.0), []).append(label)
     for tip, labels in at_tip.items():  # vectors that end in the same place share their words

@@ -11,11 +11,9 @@ class Route:
     """One way from a block to another. Gap ``c`` between columns lies right of column ``c``.
 
     ``turn`` says where it turns: ``straight`` (nowhere), ``early`` (in the gap beside the source),
-    ``late`` (in the gap beside the target), ``over`` (along the source's row, then into the target
-    from above or below), ``down`` (along the source's column, then into the target from the side),
-    ``side`` (out at the right and in again at the right, within a column), ``above`` and ``below``
-    (round what stands in between, within a row), ``between`` (out at the bottom, through the gap
-    below the source's row, and into the target from above).
+    ``late`` (in the gap beside the target), ``side`` (out at the right and in again at the right,
+    within a column), ``below`` (out at the bottom, along the gap below the source's row, and into
+    the target: from above, or from below where it stands in the same row).
     """
 
     source: At
@@ -34,13 +32,7 @@ class Route:
     @property
     def upright(self) -> bool:
         """Whether it enters the target from above or below."""
-        same_column = self.source[0] == self.target[0]
-        return self.turn == "over" or (self.turn == "straight" and same_column)
-
-    @property
-    def round_about(self) -> bool:
-        """Whether it goes along a gap between rows."""
-        return self.turn in ("above", "below", "between")
+        return self.turn == "straight" and self.source[0] == self.target[0]
 
     @property
     def word_gap(self) -> int:
@@ -51,7 +43,7 @@ class Route:
     @property
     def word_spot(self) -> tuple:
         """What no two arrows may share if both carry words."""
-        if self.upright or self.round_about:
+        if self.upright or self.turn == "below":
             return self.turn, self.target[0], self.row_gap
         return "gap", self.word_gap, self.source[1] if self.turn == "late" else self.target[1]
 
@@ -68,8 +60,8 @@ class Route:
     @property
     def row_gap(self) -> int:
         """The gap below row ``r`` through which it comes to the target."""
-        if self.round_about:
-            return self.source[1] - (self.turn == "above")
+        if self.turn == "below":
+            return self.source[1]
         return self.target[1] - 1 if self.falls else self.target[1]
 
 
@@ -103,11 +95,11 @@ def find_route(
     taken = set(taken) - {source, target}
     (c0, r0), (c1, r1) = source, target
     rows, columns = between(r0, r1), between(c0, c1)
-    if via == "below" and r0 < r1:
-        ways = {"straight" if c0 == c1 else "between": [(c1, row) for row in rows]}
-    elif via is not None:
-        around = "side" if via == "right" and c0 == c1 else via
-        ways = {around: []} if around == "side" or (around != "right" and r0 == r1) else {}
+    if via == "below":
+        down = {"straight" if c0 == c1 else "below": [(c1, row) for row in rows]}
+        ways = down if r0 <= r1 else {}
+    elif via == "right":
+        ways = {"side": []} if c0 == c1 else {}
     elif c0 == c1:
         ways = {"straight": [(c0, row) for row in rows], "side": []}
     elif r0 == r1:
@@ -116,8 +108,6 @@ def find_route(
         ways = {
             "early": [(column, r1) for column in columns],
             "late": [(column, r0) for column in columns],
-            "over": [*((c, r0) for c in columns), (c1, r0), *((c1, row) for row in rows)],
-            "down": [*((c0, row) for row in rows), (c0, r1), *((c, r1) for c in columns)],
         }
     routes = (Route(source, target, turn) for turn, way in ways.items() if taken.isdisjoint(way))
     return next((route for route in routes if route.word_spot not in words), None)

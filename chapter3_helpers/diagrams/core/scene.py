@@ -16,7 +16,6 @@ TONES = {
     "soft": ("#595959", "var(--jp-content-font-color2,#555)"),
     "faint": ("#9a9a9a", "#888"),
     "line": ("#4d4d4d", "#7d7d7d"),  # not seen through, since lines share stretches
-    "weight": ("#4d4d4d", "#7d7d7d"),
     "lit": ("#b06f00", "#c07a00"),
     "highlight": ("#fff3cd", "#ffc10730"),
     "ground": ("#f7f7f7", "#8080800f"),

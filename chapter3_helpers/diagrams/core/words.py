@@ -60,7 +60,7 @@ def _arrows(graph: Graph) -> list[str]:
 
 def _block(block: Block) -> list[str]:
     """Write a block's numbers, one line a row; none where its shape is said in letters."""
-    if block.values is None or block.state == "grey" or block.lettered:
+    if block.state == "grey" or block.lettered:
         return []
     if block.kind == "tokens":
         return [f"{block.name}: {' '.join(block.values[:, 0])}"]
@@ -82,8 +82,6 @@ def _block(block: Block) -> list[str]:
 
 def _plane(plane: Plane) -> list[str]:
     """Write a plane's vectors, and how long the shadow is."""
-    if plane.state == "grey":
-        return []
     lines = [f"{plane.name}:"]
     for index, (vector, label) in enumerate(zip(plane.vectors, plane.labels, strict=True)):
         lines.append(f"{label or index}: ({_number(vector[0])}, {_number(vector[1])})")

@@ -21,7 +21,6 @@ from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL
 from chapter3_helpers.explorers.core.pixels import weights_image
 from chapter3_helpers.explorers.core.style import colour_classes
 from chapter3_helpers.explorers.core.writing import decimals_for, escape, picks, some_of, stop
-from chapter3_helpers.explorers.core.writing import four_decimals as four_decimals
 
 
 class Panel:

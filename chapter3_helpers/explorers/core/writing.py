@@ -12,11 +12,6 @@ from chapter3_helpers._figures.arrays import to_array
 MOST_DRAWN = 16  # rows or columns of a matrix
 
 
-def four_decimals(values: Any) -> str:
-    """Write numbers side by side, such as the sums of rows."""
-    return " ".join(f"{value:z.4f}" for value in to_array(values).tolist())
-
-
 def decimals_for(values: Any) -> int:
     """Return how many decimals to write: two, or four where two show hardly any difference.
 
