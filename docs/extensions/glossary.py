@@ -36,9 +36,7 @@ def write_page(app: Sphinx) -> None:
         )
     path = Path(app.srcdir) / f"{PAGE}.md"
     path.parent.mkdir(exist_ok=True)
-    text = "\n".join(parts)
-    if not path.exists() or path.read_text("utf-8") != text:
-        path.write_text(text, "utf-8")
+    path.write_text("\n".join(parts), "utf-8")
 
 
 class LinkTerms(SphinxTransform):

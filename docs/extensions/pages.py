@@ -80,10 +80,7 @@ def write_pages(app: Sphinx) -> None:
     paths = notebook_paths()
     for path in status_iterator(paths, "recording explorers... ", length=len(paths)):
         notebook = page(read(path), path.stem, recorded / "recordings")
-        text = nbformat.writes(notebook)
-        target = folder / path.name
-        if not target.exists() or target.read_text("utf-8") != text:
-            target.write_text(text, "utf-8")
+        nbformat.write(notebook, folder / path.name)
     (folder / "table.txt").write_text(series_table(), "utf-8")
 
 

@@ -252,8 +252,7 @@ def write(call: ExplorerCall, page: str, folder: Path) -> str:
         )
     script = f'c3Record("{call.name}", "{packed}");\n'
     path = folder / f"{page}-{call.name}.js"
-    if not path.exists() or path.read_text("utf-8") != script:
-        path.write_text(script, "utf-8")
+    path.write_text(script, "utf-8")
     version = hashlib.sha256(script.encode()).hexdigest()[:8]
     still = recording.first.split("\0")[1]
     return (

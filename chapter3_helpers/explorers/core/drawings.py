@@ -44,7 +44,7 @@ class Curves(Panel):
         x: array (points,).
         lines: label -> array (points,).
         mark: the x that the sliders stand at.
-        log: logarithmic axes, a subset of ``"xy"``.
+        log: logarithmic axes, a subset of ``"xy"``; all their numbers are above 0.
         limits: (lowest, highest) y, so that the scale stays while the curves move.
         width: pixels across; two of 344 stand side by side on a narrow page.
         ticks: where x is numbered (default: at round numbers).
@@ -116,15 +116,7 @@ def _short(tick: float) -> str:
 def _axis(values: np.ndarray, start: float, end: float, log: bool) -> tuple[Any, list[float]]:
     """Return a function from numbers to pixels, and where ticks belong."""
     finite = values[np.isfinite(values)]
-    finite = finite[finite > 0] if log else finite
-    if finite.size:
-        low, high = float(finite.min()), float(finite.max())
-    else:
-        low, high = (1.0, 10.0) if log else (0.0, 1.0)
-    if not log:
-        low = min(low, 0.0)
-    if low == high:
-        high = low * 2 if log else low + 1.0
+    low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
     if log:
         first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
         step = max(1, (last - first) // 5)
@@ -132,9 +124,10 @@ def _axis(values: np.ndarray, start: float, end: float, log: bool) -> tuple[Any,
         ticks = [tick for tick in ticks if low <= tick <= high] or [low, high]
 
         def place(value: float) -> float:
-            share = math.log(max(value, low) / low) / math.log(high / low)
-            return start + min(share, 1.0) * (end - start)
+            return start + math.log(value / low) / math.log(high / low) * (end - start)
     else:
+        low = min(low, 0.0)
+        high = high if high > low else low + 1.0
         size = 10 ** math.floor(math.log10((high - low) / 4))
         size = next(size * k for k in (1, 2, 5, 10) if (high - low) / (size * k) <= 5)
         ticks = [size * k for k in range(math.ceil(low / size), math.floor(high / size + 1e-9) + 1)]

@@ -113,11 +113,11 @@ def cell_picks(tokens: Callable[[Settings], Sequence[Any]]) -> tuple[Picked, Pic
     return query, key
 
 
-def picked_cell(settings: Settings, weights: Any, row: int | None = None) -> tuple[int, int] | None:
+def picked_cell(settings: Settings, weights: Any) -> tuple[int, int] | None:
     """Return the query and the key whose weight was clicked, None before that.
 
-    Where a key alone was clicked, it is that of ``row`` (default: the last query); where a query
-    alone, its largest weight is meant.
+    Where a key alone was clicked, it is that of the last query; where a query alone, its largest
+    weight is meant.
 
     Args:
         weights: array or tensor (queries, keys).
@@ -125,9 +125,8 @@ def picked_cell(settings: Settings, weights: Any, row: int | None = None) -> tup
     query, key = settings.get("query"), settings.get("key")
     if query is None and key is None:
         return None
-    if query is None:
-        query = len(weights) - 1 if row is None else row
-    query = min(query, len(weights) - 1)
+    last = len(weights) - 1
+    query = last if query is None else min(query, last)
     return query, int(weights[query].argmax()) if key is None else min(key, len(weights[query]) - 1)
 
 

@@ -9,12 +9,9 @@ Every panel keeps its numbers as attributes, so that a test can ask for them wit
 0.37), defined once in ``style``, which keeps the message for 24 heads small.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL
@@ -159,7 +156,7 @@ class Heads(Panel):
 class Bars(Panel):
     """Numbers as horizontal bars, such as one row of attention weights.
 
-    Bars of negative numbers go to the left of zero. NaN and -inf read ``hidden``.
+    Bars of negative numbers go to the left of zero.
 
     Args:
         title: what the numbers are.
@@ -190,8 +187,7 @@ class Bars(Panel):
         rows = []
         values = to_array(self.values).astype(float)
         decimals = decimals_for(values) if self.decimals is None else self.decimals
-        finite = values[np.isfinite(values)]
-        low, high = min([0.0, *finite]), max([self.largest, *finite])
+        low, high = min([0.0, *values]), max([self.largest, *values])
         cell, scale = '<td class="b">', 100 / (high - low)
         if low < 0:
             cell = f'<td class="b z" style="--zero:{-low * scale:.1f}%">'
@@ -199,14 +195,12 @@ class Bars(Panel):
             which, reach = (
                 (f" data-{self.side}={n}", stop("bar", n == 0)) if self.side else ("", "")
             )
-            known = value > -math.inf  # NaN is not
-            end = min(value, high) if known else 0.0
-            left = f"margin-left:{(min(end, 0.0) - low) * scale:.1f}%;" if low < 0 else ""
+            left = f"margin-left:{(min(value, 0.0) - low) * scale:.1f}%;" if low < 0 else ""
             marked = ' class="picked"' if n == self.picked else ""
             rows.append(
-                f'<tr{marked}{which}><th scope="row"{reach}>{escape(label)}</th><td class="n">'
-                f"{f'{value:z.{decimals}f}' if known else 'hidden'}</td>"
-                f'{cell}<div style="{left}width:{abs(end) * scale:.1f}%"></div></td></tr>'
+                f'<tr{marked}{which}><th scope="row"{reach}>{escape(label)}</th>'
+                f'<td class="n">{value:z.{decimals}f}</td>'
+                f'{cell}<div style="{left}width:{abs(value) * scale:.1f}%"></div></td></tr>'
             )
         grid = " role=grid" if self.side else ""
         return (

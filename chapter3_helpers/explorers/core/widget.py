@@ -9,7 +9,6 @@ that has no meaning for them is not shown.
 import contextlib
 import inspect
 import io
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -22,7 +21,6 @@ from chapter3_helpers.explorers.core.controls import (
     Control,
     Picked,
     Settings,
-    Slider,
     Steps,
     Thumbnails,
 )
@@ -188,11 +186,7 @@ class Explorer(widgets.VBox):
         widget = self.widgets[control.name]
         with contextlib.suppress(TraitError):  # a slider moves to its end instead: see below
             widget.value = value
-        offered = widget.value == value
-        if offered and isinstance(control, Slider):
-            steps = (value - control.low) / control.step
-            offered = math.isclose(steps, round(steps), abs_tol=1e-6)
-        if not offered:
+        if widget.value != value:
             raise ValueError(
                 f"{control.name} must be a value that its control offers, got {value!r}"
             )
