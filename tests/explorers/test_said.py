@@ -54,7 +54,6 @@ SAID = [
     ("masking", {}, "“sour” looks most at “milk”"),
     ("masking", {"tokens_read": 7}, "The rows above it"),
     ("mask_constants", {}, "Hidden tokens get weight in the rows of Your, journey, star"),
-    ("multihead_wrapper", {"kind": "random", "row": 0}, "“Your” comes first and sees only itself"),
     ("transformer_block", {}, "“holidayholi” … next, most likely: “d”, "),
     ("transformer_block", {}, "Last time “d” came after “i”."),
     ("transformer_block", {"letter": 3, "layers": "one layer"}, "“i” stands here for the first"),
@@ -175,18 +174,10 @@ def test_a_head_that_has_learned_is_asked_by_the_full_stop(monkeypatch):
     heads = MultiHeadAttentionWrapper(who_whom.D_IN, 16, who_whom.T, 0.0, 2)
     learned = Trained({400: who_whom.WhoWhomReader(heads)}, [0.5] * 399 + [0.25])
     monkeypatch.setattr(who_whom, "trained_reader", lambda learners: learned)
-    shown = Shown("multihead_wrapper", kind="learned")
+    shown = Shown("multihead_wrapper")
     assert shown.note.startswith("After 400 batches, “Ann thanked Bob” – who? “")
     assert shown.note.endswith(". The loss on one batch is 0.25.")
     assert torch.equal(shown.only(Matrix).values, shown.state["weights"][:, 3])
-
-
-def test_random_heads_name_the_tokens_that_they_prefer():
-    shown = Shown("multihead_wrapper", kind="random", row=3)
-    asked, listed = shown.note.split(", the heads give their largest weight to: ")
-    assert asked == "Asked by “with”"
-    found = [shown.state["tokens"][key] for key in shown.state["weights"][:, 3].argmax(dim=-1)]
-    assert sorted(listed.rstrip(".").split(", ")) == sorted({f"“{token}”" for token in found})
 
 
 def test_what_both_translators_wrote_and_which_of_it_is_right():
