@@ -157,20 +157,32 @@ def test_grey_shows_no_number_and_hidden_cells_are_crossed_out():
     assert len(re.findall(r"fill=#\w+ />", masked)) == 1, "what is hidden is ground under crosses"
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"picked": 1}, {"caption": "y"}, {"kind": "weights"}, {"state": "lit"}, {"zoom": 2}),
+        *({"columns": "c"}, {"rows": "de"}, {"shape": "(T, 1)"}, {"hidden": [[True], [False]]}),
+    ],
+)
+def test_whatever_is_said_of_a_block_is_drawn(changes):
+    block = {"name": "x", "values": [[0.1], [0.7]]}
+    assert draw(Diagram("t", [Block(**block, **changes)])) != draw(Diagram("t", [Block(**block)]))
+
+
 def test_live_blocks_have_names_cells_have_numbers_and_arrows_are_said():
     name = 'a "<b>" & c'
     first, second = blocks(name, "y")
     lit = replace(second, state="lit")
-    diagram = Diagram("t<", [first, lit], [Arrow(name, "y", "@ W <i>")])
+    diagram = Diagram("t<", [first, lit], [Arrow(name, "y", "@ W <i>")], note="T = 2")
     shown = ElementTree.fromstring(re.sub(r"=([\w.#-]+)(?=[\s>/])", r'="\1"', diagram.svg()))
     groups = [part for part in shown.iter("g") if part.get("role") == "img"]
     assert [group.get("aria-label") for group in groups] == [f"{name} (2, 3)", "y (2, 3)"]
     notes = [title.text for title in groups[0].iter("title")]
     assert notes == [f"{name} (2, 3)", "0.5000 -1.2500 0.0000", "2.0000 0.1250 1.0000"]
     assert shown.get("aria-label") == "Diagram: t<."
-    assert shown.find("desc").text.startswith("Framed: y.")
+    assert shown.find("desc").text.startswith("T = 2\nFramed: y.")
     assert f"{name} (2, 3) -> @ W <i> -> y (2, 3)" in shown.find("desc").text
-    assert {text.text for text in shown.iter("text")} >= {name, "(2, 3)", "@ W <i>", "t<"}
+    assert {text.text for text in shown.iter("text")} >= {name, "(2, 3)", "@ W <i>", "t<", "T = 2"}
     firm = Block(name="x", values=["R&D"], kind="tokens")
     assert "<title>R&amp;D</title>" in Diagram("t", [firm]).svg()
 
