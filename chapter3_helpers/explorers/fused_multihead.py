@@ -10,7 +10,13 @@ from chapter3_helpers.explorers.core.controls import (
     Switch,
     Thumbnails,
 )
-from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, divisors, picked_cell, seeded
+from chapter3_helpers.explorers.core.inputs import (
+    cell_picks,
+    divisors,
+    picked_cell,
+    seeded,
+    weight_matrix,
+)
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
@@ -86,7 +92,6 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
     head = settings["head"]
     weights, hidden = state["weights"][head], causal_mask(6)
     cell = picked_cell(settings, weights)
-    row, column = cell or (None, None)
     return [
         Note(_note(settings)),
         Heads(state["weights"], hidden),
@@ -98,15 +103,7 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
             texts=[[str(head) for head in row] for row in state["owners"].tolist()],
             corner=("token", "number"),
         ),
-        Matrix(
-            f"weights of head {head}",
-            weights,
-            TOKENS,
-            hidden=hidden,
-            picked=row,
-            picked_column=column,
-            pick=CELL,
-        ),
+        weight_matrix(f"weights of head {head}", weights, TOKENS, cell, hidden),
         *([NumberPath(TOKENS, *cell, *state["heads"][:, head], hidden=hidden)] if cell else []),
         Matrix(
             "queries of all tokens",

@@ -8,16 +8,16 @@ import torch
 from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, TextField, Thumbnails
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import (
-    CELL,
     cell_picks,
     divisors,
     picked_cell,
     read_sentence,
     read_tokens,
     seeded,
+    weight_matrix,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.panels import Facts, Heads, Note, Panel
 from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.fused_multihead import split_heads
@@ -127,20 +127,12 @@ def grouped_query_panels(settings: Settings) -> list[Panel]:
         "multiplications without": f"{state['without_cache'] / 1e6:,.1f} million",
     }
     weights = state["weights"][head]
+    title = f"weights of head {head}, which reads kv head {head * kv_heads // HEADS}"
     cell = picked_cell(settings, weights)
-    row, column = cell or (None, None)
     return [
         Note(_note(state, settings)),
         Heads(state["weights"], hidden),
-        Matrix(
-            f"weights of head {head}, which reads kv head {head * kv_heads // HEADS}",
-            weights,
-            tokens,
-            hidden=hidden,
-            picked=row,
-            picked_column=column,
-            pick=CELL,
-        ),
+        weight_matrix(title, weights, tokens, cell, hidden),
         *([_path(settings, *cell)] if cell else []),
         Curves(
             "size of the cache",

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers.explorers.core.controls import Buttons, Pick, Settings, Steps, TextField
-from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, picked_cell
+from chapter3_helpers.explorers.core.inputs import cell_picks, picked_cell, weight_matrix
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
@@ -128,7 +128,6 @@ def handmade_transformer_panels(settings: Settings) -> list[Panel]:
         texts[row][column] = f"{was:g} → {settings['value']:g}"
     hidden = np.triu(np.ones((len(labels),) * 2, dtype=bool), k=1)
     cell = picked_cell(settings, state["weights"])
-    asking, asked = cell or (None, None)
     parts = (state["results"][name] for name in ("queries", "keys", "values"))
     masked = state["results"]["scores"] + HIDDEN * hidden
     return [
@@ -144,15 +143,7 @@ def handmade_transformer_panels(settings: Settings) -> list[Panel]:
             corner=("row", "column"),
             texts=texts,
         ),
-        Matrix(
-            "attention weights",
-            state["weights"],
-            labels,
-            hidden=hidden,
-            picked=asking,
-            picked_column=asked,
-            pick=CELL,
-        ),
+        weight_matrix("attention weights", state["weights"], labels, cell, hidden),
         *([NumberPath(labels, *cell, *parts, hidden=hidden, masked=masked)] if cell else []),
         Matrix(
             "logits",

@@ -7,9 +7,9 @@ import torch
 
 from chapter3_helpers.explorers.core.controls import Buttons, Seed, Settings, Steps, Switch
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, picked_cell, seeded
+from chapter3_helpers.explorers.core.inputs import cell_picks, picked_cell, seeded, weight_matrix
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.panels import Facts, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import TOKENS, example_inputs
@@ -95,20 +95,11 @@ def mask_constants_panels(settings: Settings) -> list[Panel]:
         "weight on hidden, by row": " ".join(f"{leak:.2f}" for leak in state["leak"]),
     }
     cell = picked_cell(settings, state["weights"])
-    row, column = cell or (None, None)
-    matrix = Matrix(
-        "weights; a hatched row is NaN",
-        state["weights"],
-        TOKENS,
-        picked=row,
-        picked_column=column,
-        pick=CELL,
-    )
     parts = {name: state[name].float() for name in ("scores", "masked")}
     return [
         Note(_note(settings, state)),
-        matrix,
-        *([NumberPath(TOKENS, row, column, hidden=state["hidden"], **parts)] if cell else []),
+        weight_matrix("weights; a hatched row is NaN", state["weights"], TOKENS, cell),
+        *([NumberPath(TOKENS, *cell, hidden=state["hidden"], **parts)] if cell else []),
         Curves(
             "weight on hidden tokens",
             "scores times",

@@ -18,13 +18,13 @@ from chapter3_helpers.explorers.core.controls import (
 )
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import (
-    CELL,
     cell_picks,
     picked_cell,
     read_sentence,
     read_tokens,
     seeded,
     swap_pickers,
+    weight_matrix,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
@@ -195,7 +195,6 @@ def positions_panels(settings: Settings) -> list[Panel]:
         slope = alibi_slopes(settings["num_heads"])[settings["head"]].item()
         title = f"weights of head {settings['head']}, slope {slope:.3g}"
     cell = picked_cell(settings, state["weights"])
-    row, column = cell or (None, None)
     panels: list[Panel] = [
         Note(_note(state, settings)),
         Matrix(
@@ -205,15 +204,7 @@ def positions_panels(settings: Settings) -> list[Panel]:
             tokens,
             corner=("order", KEY_LABEL),
         ),
-        Matrix(
-            title,
-            state["weights"],
-            tokens,
-            hidden=hidden,
-            picked=row,
-            picked_column=column,
-            pick=CELL,
-        ),
+        weight_matrix(title, state["weights"], tokens, cell, hidden),
         *([_path(state, settings, hidden, *cell)] if cell else []),
         Curves(
             f"score of “{tokens[last]}” asking “{tokens[first]}”",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from chapter3_helpers import explorers
 from chapter3_helpers.explorers.core.controls import (
+    HIGHEST_SEED,
     Buttons,
     Control,
     Pick,
@@ -56,7 +57,7 @@ def values(subject: Explorer, control) -> list:
     if isinstance(control, Steps):
         return [value for _, value in subject.widgets[control.name]._options_full]
     if isinstance(control, Seed):
-        return list(range(control.low, control.high + 1))
+        return list(range(HIGHEST_SEED + 1))
     steps = round((control.high - control.low) / control.step)
     return [control.low + k * control.step for k in range(steps + 1)]
 

@@ -21,6 +21,7 @@ from typing import Any
 import ipywidgets as widgets
 
 Settings = Mapping[str, Any]
+HIGHEST_SEED = 999
 
 
 @dataclass(frozen=True)
@@ -203,13 +204,11 @@ class TextField(Control):
 class Seed(Control):
     """A whole number that is typed in a box, or drawn by the button beside it."""
 
-    low: int = field(default=0, kw_only=True)
-    high: int = field(default=999, kw_only=True)
     presented: bool = field(default=False, kw_only=True)
 
     def build(self, settings: Settings) -> widgets.Widget:
         words = {**self.words(), "layout": widgets.Layout(width="130px")}
-        return widgets.BoundedIntText(min=self.low, max=self.high, **words)
+        return widgets.BoundedIntText(min=0, max=HIGHEST_SEED, **words)
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
         button = widgets.Button(
@@ -220,7 +219,7 @@ class Seed(Control):
         )
 
         def draw(_button: Any) -> None:  # not by the random numbers that a reader may have seeded
-            drawn = self.low + secrets.randbelow(self.high - self.low)
+            drawn = secrets.randbelow(HIGHEST_SEED)
             widget.value = drawn + (drawn >= widget.value)  # never the one that is there
 
         button.on_click(draw)

@@ -8,6 +8,7 @@ import torch
 
 from chapter3_helpers.diagrams.core.painting import short
 from chapter3_helpers.explorers.core.controls import Buttons, Picked, Settings, TextField
+from chapter3_helpers.explorers.core.panels import Matrix
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
 Reads = Callable[[Settings], Sequence[str]]  # how an explorer reads its text; it may refuse it
@@ -128,6 +129,19 @@ def picked_cell(settings: Settings, weights: Any) -> tuple[int, int] | None:
     last = len(weights) - 1
     query = last if query is None else min(query, last)
     return query, int(weights[query].argmax()) if key is None else min(key, len(weights[query]) - 1)
+
+
+def weight_matrix(
+    title: str,
+    weights: Any,
+    tokens: Sequence[str],
+    cell: tuple[int, int] | None,
+    hidden: Any = None,
+) -> Matrix:
+    """Return weights (T, T) in large, to be clicked; ``cell`` is the one that was."""
+    row, column = cell or (None, None)
+    at = {"picked": row, "picked_column": column}
+    return Matrix(title, weights, tokens, hidden=hidden, pick=CELL, **at)
 
 
 def swap_pickers() -> tuple[Buttons, Buttons]:
