@@ -27,11 +27,12 @@ from chapter3_helpers.explorers.core.controls import (
     Slider,
     Steps,
     Switch,
+    TextField,
     Thumbnails,
 )
 from chapter3_helpers.explorers.core.drawings import Flow
 from chapter3_helpers.explorers.core.handmade_heads import HEADS
-from chapter3_helpers.explorers.core.inputs import SENTENCE, divisors, row_picker, sentence_code
+from chapter3_helpers.explorers.core.inputs import divisors, row_picker, sentence_code
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.mechanisms import (
     AT_RANDOM,
@@ -93,7 +94,7 @@ CONTROLS = (
         options=(WEIGHTS, COMPUTATION, NUMBER),
     ),
     Pick("mechanism", "mechanism", SPLIT, "Which attention", options=(SIMPLE, *CLASSES)),
-    replace(SENTENCE, default=TEXT),
+    TextField("text", "sentence", TEXT, "Type a sentence of your own, in any language"),
     Buttons(
         "made",
         "made",

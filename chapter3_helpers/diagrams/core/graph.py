@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
 from chapter3_helpers.diagrams.core.blocks import Block, Plane
 from chapter3_helpers.diagrams.core.routes import Route, find_route
@@ -23,7 +22,6 @@ class Graph:
     _routes: dict[Arrow, tuple[Route, ...]] = field(default_factory=dict, init=False)
 
     def __post_init__(self):
-        check_size("cell", self.cell)
         for thing in self.blocks:
             if thing.name in self._ends:
                 raise ValueError(f"blocks must have names of their own, got two {thing.name!r}")

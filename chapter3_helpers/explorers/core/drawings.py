@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -89,22 +90,29 @@ class Curves(Panel):
         if self.mark is not None:
             at = to_x(self.mark)
             parts.append(f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="200"/>')
-        for colour, (label, line) in zip(_colours(len(lines)), lines.items(), strict=True):
+        colours = dict(zip(lines, cycle(LINE_COLOURS), strict=False))
+        for label, line in lines.items():
             points = " ".join(
                 f"{to_x(a):.1f},{to_y(b):.1f}"
                 for a, b in zip(x, line, strict=True)
                 if math.isfinite(b)
             )
             parts.append(
-                f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2">'
+                f'<polyline points="{points}" fill="none" stroke="{colours[label]}" '
+                'stroke-width="2">'
                 f"<title>{escape(label)}</title></polyline>"
             )
-        words = {} if list(lines) == [self.ylabel] else lines  # the axis has said it
+        named = {} if list(lines) == [self.ylabel] else lines  # the axis has said it
         legend = "".join(
-            f'<span><i style="background:{colour}"></i>{escape(label)}</span>'
-            for colour, label in zip(_colours(len(words)), words, strict=True)
+            f'<span><i style="background:{colours[label]}"></i>{escape(label)}</span>'
+            for label in named
         )
-        return _svg(self.title, width, height, "".join(parts), f'<p class="c3l">{legend}</p>')
+        title = escape(self.title)
+        return (
+            f'<figure class="c3v"><figcaption>{title}</figcaption>'
+            f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" '
+            f'aria-label="{title}">{"".join(parts)}</svg><p class="c3l">{legend}</p></figure>'
+        )
 
 
 def _short(tick: float) -> str:
@@ -136,15 +144,3 @@ def _axis(values: np.ndarray, start: float, end: float, log: bool) -> tuple[Any,
             return start + (value - low) / (high - low) * (end - start)
 
     return place, ticks
-
-
-def _colours(count: int) -> list[str]:
-    return [LINE_COLOURS[i % len(LINE_COLOURS)] for i in range(count)]
-
-
-def _svg(title: str, width: int, height: int, inside: str, after: str = "") -> str:
-    return (
-        f'<figure class="c3v"><figcaption>{escape(title)}</figcaption>'
-        f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" '
-        f'aria-label="{escape(title)}">{inside}</svg>{after}</figure>'
-    )

@@ -7,21 +7,13 @@ from typing import Any
 import torch
 
 from chapter3_helpers.diagrams.core.painting import short
-from chapter3_helpers.explorers.core.controls import Buttons, Picked, Settings, TextField
+from chapter3_helpers.explorers.core.controls import Buttons, Picked, Settings
 from chapter3_helpers.explorers.core.panels import Matrix
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
 Reads = Callable[[Settings], Sequence[str]]  # how an explorer reads its text; it may refuse it
 
-EXAMPLE_TEXT = " ".join(TOKENS)
 MOST_TOKENS = 24
-
-SENTENCE = TextField(
-    "text",
-    "sentence",
-    EXAMPLE_TEXT,
-    "Type a sentence of your own, in any language",
-)
 
 
 def read_sentence(text: str, d_in: int = 3) -> tuple[tuple[str, ...], torch.Tensor]:
