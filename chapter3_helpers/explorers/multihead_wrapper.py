@@ -18,7 +18,7 @@ from chapter3_helpers.training import who_whom
 CONTROLS = (
     Buttons(
         "learners",
-        "how many",
+        "heads",
         2,
         "The total width is the same",
         options=[("one, 32 wide", 1), ("two, 16 wide", 2)],
