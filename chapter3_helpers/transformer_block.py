@@ -230,7 +230,6 @@ class MinimalLanguageModel(nn.Module):
         d: numbers per token, in every layer.
         context_length: the most tokens it will read at once.
         num_heads: how many heads share ``d``.
-        hidden: numbers per token inside the feed-forward network (default: 4 d).
 
     Raises:
         TypeError, ValueError: a size is not an integer of at least 1, or ``num_heads`` does
@@ -244,19 +243,12 @@ class MinimalLanguageModel(nn.Module):
     Source: lecture notes, section 3.
     """
 
-    def __init__(
-        self,
-        vocab_size: int,
-        d: int,
-        context_length: int,
-        num_heads: int,
-        hidden: int | None = None,
-    ):
+    def __init__(self, vocab_size: int, d: int, context_length: int, num_heads: int):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, d)
         self.positions = LearnedPositions(context_length, d)
         self.attention = MultiHeadAttention(d, d, context_length, 0.0, num_heads)
-        self.feed_forward = FeedForward(d, hidden)
+        self.feed_forward = FeedForward(d)
         self.output = nn.Linear(d, vocab_size)
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:

@@ -132,19 +132,14 @@ def test_memory_of_fused_is_a_line_and_of_split_a_square(device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-def test_generation_keeps_its_cache_in_place_and_its_numbers_right(device):
-    (row,) = measure_generation((48,), device, seconds=0.01)
-    assert row["difference"] < 1e-5
-    assert not row["cache_moved"]
-    assert row["cached"] > 0
-    assert generation_table([row]).endswith("False")
+def test_seconds_of_one_token_are_not_those_of_all(monkeypatch, device):
+    def timed(calls, seconds):
+        found, expected = (calls[name]() for name in ("cached", "recomputed"))
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+        return {"cached": [0.8, 0.4, 3.0], "recomputed": [0.5, 0.1, 0.3]}
 
-
-def test_seconds_of_one_token_are_not_those_of_all(monkeypatch):
-    monkeypatch.setattr(
-        measure, "in_turn", lambda *_: {"cached": [0.8, 0.4, 3.0], "recomputed": [0.5, 0.1, 0.3]}
-    )
-    (row,) = measure_generation((48,), new_tokens=8)
+    monkeypatch.setattr(measure, "in_turn", timed)
+    (row,) = measure_generation((48,), device, new_tokens=8)
     assert (row["cached"], row["recomputed"]) == pytest.approx((0.1, 0.3))
 
 
@@ -174,10 +169,10 @@ def test_tables_are_in_milliseconds_and_megabytes():
         "256 2.000 1.000",
         "512 8.000 3.000 4.000 3.000",
     ]
-    row = {"tokens": 64, "cached": 0.002, "recomputed": 0.01, "difference": 1e-7}
-    assert words_of(generation_table([row | {"cache_moved": False}]))[1:] == [
-        "T cached recomputed ratio difference cache moved",
-        "64 2.000 10.000 5.000 1.0e-07 False",
+    row = {"tokens": 64, "cached": 0.002, "recomputed": 0.01}
+    assert words_of(generation_table([row]))[1:] == [
+        "T cached recomputed ratio",
+        "64 2.000 10.000 5.000",
     ]
 
 

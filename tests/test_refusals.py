@@ -231,7 +231,6 @@ REFUSED = [
     (lambda: FeedForward(3)(ones(3)), V, "x must have shape (..., T, d), got 1 dimension"),
     (lambda: FeedForward(3)(ones(5, 4)), V, "last dimension of x must be d=3, got 4"),
     (lambda: minimal(7, 5, 3, 2), V, "divisible by num_heads, got d=5 and num_heads=2"),
-    (lambda: minimal(7, 4, 5, 2, 0), V, "hidden must be at least 1, got 0"),
     (lambda: minimal()(tensor([0, 13])), V, "ids must be in [0, 13), got 0 to 13"),
     (lambda: minimal().attention_weights(tensor([-1, 2])), V, "in [0, 13), got -1 to 2"),
     (lambda: TransformerBlock(7, 2, 5), V, "d must be divisible by num_heads"),

@@ -152,12 +152,3 @@ def test_the_workflow_runs_ci_and_publishes_the_book():
     (published,) = (step["with"]["path"] for step in steps if "pages" in step.get("uses", ""))
     assert f"docs {published}" in (ROOT / "Makefile").read_text("utf-8")
     assert jobs["publish"]["needs"] == "test"
-
-
-def test_binder_and_citations_read_files_of_their_own():
-    script = ROOT / "postBuild"
-    assert script.stat().st_mode & 0o100, "Binder runs it"
-    assert "pip install --no-deps --editable ." in script.read_text("utf-8")
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
-    assert {"cff-version", "message", "title", "authors"} <= set(citation)
-    assert citation["license"] == PROJECT["license"]

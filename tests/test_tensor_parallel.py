@@ -262,23 +262,14 @@ def test_a_run_that_takes_too_long_is_ended():
     assert children() == []
 
 
-def test_torchrun_prints_the_differences_and_can_be_kept_on_loopback():
-    """With the options of the module's docstring; by default torchrun itself listens everywhere."""
-    options = ["--rdzv-backend", "c10d", "--rdzv-conf", "store_type=file"]
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", *options]
-    command += ["--local-addr", "127.0.0.1", "-m", "chapter3_helpers.tensor_parallel"]
-    environment = os.environ | {"TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    seen: set[str] = set()
-    with psutil.Popen(command, cwd=ROOT, env=environment, **pipes) as launcher:
-        while launcher.poll() is None:
-            seen |= listening_addresses(launcher)
-            time.sleep(0.1)
-        output = launcher.stdout.read()
-    assert launcher.returncode == 0, output
+def test_torchrun_prints_the_differences():
+    """As notebook 13 has it, but at a port that is free."""
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += ["--nproc-per-node", "2", "-m", "chapter3_helpers.tensor_parallel"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    output = done.stdout
+    assert done.returncode == 0, done.stderr
     assert children() == []
-    assert seen
-    assert all(ipaddress.ip_address(ip).is_loopback for ip in seen)
     differences = re.findall(r"^difference, (.*?) +(\S+)$", output, re.MULTILINE)
     assert len(differences) == 2 * 7
     assert all(float(value) <= 1e-5 for _, value in differences)

@@ -26,8 +26,8 @@ def _seed():
     torch.manual_seed(123)
 
 
-def make(**options):
-    return MinimalLanguageModel(VOCAB, D, CONTEXT, HEADS, **options)
+def make():
+    return MinimalLanguageModel(VOCAB, D, CONTEXT, HEADS)
 
 
 def draw_ids(*shape):
@@ -78,7 +78,7 @@ class TestFeedForward:
 
 class TestModel:
     def test_is_its_pieces_in_order(self):
-        model, ids = make(hidden=5), draw_ids(B, T)
+        model, ids = make(), draw_ids(B, T)
         x = model.embedding.weight[ids] + model.positions.weight[:T]
         hidden = torch.ones(T, T, dtype=torch.bool).triu(1)
         attention, parts = model.attention, []

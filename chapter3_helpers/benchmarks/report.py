@@ -53,13 +53,11 @@ def memory_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def generation_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Write the rows of ``measure_generation``."""
-    names = ["tokens", "cached", "recomputed", "difference", "cache_moved"]
-    frame = pandas.DataFrame(rows, columns=names)
-    frame = frame.rename(columns={"tokens": "T", "cache_moved": "cache moved"})
+    frame = pandas.DataFrame(rows, columns=["tokens", "cached", "recomputed"])
+    frame = frame.rename(columns={"tokens": "T"})
     for name in ("cached", "recomputed"):
         frame[name] *= 1e3
-    frame.insert(3, "ratio", frame["recomputed"] / frame["cached"])
-    frame["difference"] = frame["difference"].map("{:.1e}".format)
+    frame["ratio"] = frame["recomputed"] / frame["cached"]
     title = "one more token behind T others, GroupedQueryAttention(768, 12, 4), in ms"
     return f"{title}\n{_text(frame)}"
 

@@ -5,11 +5,7 @@
     python -m chapter3_helpers.tensor_parallel                        # starts two by itself
     torchrun --nproc-per-node 2 -m chapter3_helpers.tensor_parallel   # any number
 
-It opens no port beyond loopback. ``torchrun`` itself does: the launcher's own meeting place
-listens on every interface. With these it meets in a file instead::
-
-    TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 torchrun --nproc-per-node 2 --rdzv-backend c10d \\
-        --rdzv-conf store_type=file --local-addr 127.0.0.1 -m chapter3_helpers.tensor_parallel
+It opens no port beyond loopback. ``torchrun`` itself listens for other machines as well.
 
 Source: Shoeybi et al., "Megatron-LM" (2019), section 3. Taught in ``13_tensor_parallel``.
 """

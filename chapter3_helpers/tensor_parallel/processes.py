@@ -99,7 +99,7 @@ def join_group(rank: int, num_processes: int, store: Any = None, timeout: float 
         torch.cuda.set_device(rank)
     distributed.init_process_group(
         "nccl" if device == "cuda" else "gloo",
-        store=_torchrun_store(rank, num_processes) if store is None else store,
+        store=store,
         rank=rank,
         world_size=num_processes,
         timeout=timedelta(seconds=timeout),
@@ -154,17 +154,3 @@ def _loopback_name() -> str:
     """Return what this system calls its loopback interface: lo, lo0, ..."""
     names = [name for _, name in socket.if_nameindex()]
     return next((name for name in names if name.lower().startswith("lo")), "lo")
-
-
-def _torchrun_store(rank: int, num_processes: int) -> Any:
-    """Meet at the port that ``torchrun`` has opened; where it has not, open it on loopback only."""
-    port = int(os.environ["MASTER_PORT"])
-    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":
-        return distributed.TCPStore(os.environ["MASTER_ADDR"], port, num_processes, is_master=False)
-    listening = socket.create_server(("127.0.0.1", port)).detach() if rank == 0 else None
-    return distributed.TCPStore(
-        *("127.0.0.1", port, num_processes),
-        is_master=rank == 0,
-        master_listen_fd=listening,
-        use_libuv=False,  # with libuv, older releases take no socket that is open already
-    )
