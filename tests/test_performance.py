@@ -194,19 +194,6 @@ def test_what_a_plain_layer_refuses_is_refused_in_the_same_words(convolutions, x
     assert str(got.value) == str(expected.value)
 
 
-@pytest.mark.parametrize(
-    ("x", "change"),
-    [
-        (torch.randn(4, D_IN).double(), nn.Module.double),
-        (torch.empty(0, D_IN), nn.Module.float),
-    ],
-)
-def test_what_is_not_accelerated_is_the_plain_layers(convolutions, x, change):
-    layer, plain = map(change, layers())
-    assert torch.equal(layer(x), plain(x))
-    assert convolutions == []
-
-
 def test_small_inputs_take_the_linear_layer(monkeypatch):
     def refuse(*_):
         raise AssertionError("a convolution")
@@ -224,18 +211,6 @@ def test_small_inputs_take_the_linear_layer(monkeypatch):
         layer(x[:1024])
     monkeypatch.setattr(torch.backends.mkldnn, "enabled", False)
     assert torch.equal(layer(x), plain(x))
-
-
-def test_compiles_as_one_graph(monkeypatch):
-    monkeypatch.setattr(performance, "onednn_is_faster", lambda: True)
-    monkeypatch.setattr(performance, "FEWEST_TOKENS", 6)
-    monkeypatch.setattr(performance, "FEWEST_MULTIPLICATIONS", 1)
-    layer, plain = layers()
-    torch.compiler.reset()
-    compiled = torch.compile(layer, backend="eager", fullgraph=True)
-    for tokens in (32, 7, 5):  # 16 pictures, one picture, none
-        x = torch.randn(tokens, D_IN)
-        torch.testing.assert_close(compiled(x), plain(x))
 
 
 @pytest.mark.parametrize(
