@@ -66,7 +66,6 @@ forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lam
 
 
 THE_ANSWER = "not yet. The answer for the input of shape (2,) is "
-NOT_PLAIN = f"{THE_ANSWER}not a plain tensor of real numbers, but "
 
 
 @pytest.mark.parametrize(
@@ -87,9 +86,7 @@ NOT_PLAIN = f"{THE_ANSWER}not a plain tensor of real numbers, but "
         (lambda x: torch.rand(2), "not yet. Called twice with the same input"),
         (lambda x: x.oops, "not yet. Your code stopped in line"),
         (lambda: 1, "not yet. Your code stopped with TypeError"),
-        (lambda x: 2 * x + 5j, f"{NOT_PLAIN}torch.complex64"),
-        (lambda x: (2 * x).to_sparse(), f"{NOT_PLAIN}torch.float32, torch.sparse_coo"),
-        (lambda x: (2 * x).to("meta"), f"{NOT_PLAIN}torch.float32, torch.strided, on meta."),
+        (lambda x: 2 * x + 5j, f"{THE_ANSWER}of shape (2,), which is not"),
         (lambda x: (2 * x).numpy() + 5j, f"{THE_ANSWER}of shape (2,), which is not"),
         (lambda x: 10**400, f"{THE_ANSWER}a value of type int"),
         (lambda x: "two", f"{THE_ANSWER}'two'"),

@@ -54,7 +54,7 @@ class Exercise:
 
     def verdict(self, attempt: Any) -> str:
         """Return what is to be said about an attempt, in words."""
-        if _is_nothing(attempt):
+        if attempt is None or attempt is Ellipsis:
             return "not attempted yet."
         if not self.cases:
             if callable(attempt):
@@ -165,10 +165,6 @@ def _tolerance(expected: Any) -> float:
     return 1e-9 if all(isinstance(value, int) for value in values) else TOLERANCE
 
 
-def _is_nothing(value: Any) -> bool:
-    return value is None or value is Ellipsis
-
-
 def _describe(value: Any) -> str:
     if isinstance(value, torch.Tensor | np.ndarray):
         return f"of shape {tuple(value.shape)}"
@@ -214,16 +210,11 @@ def _difference(answer: Any, expected: Any, case: tuple) -> str:
         held, wanted = answer.state_dict(), expected.state_dict()
         other = [name for name in wanted if not equal(held.get(name), wanted[name])]
         return f"The module{where} does not hold what was expected: {', '.join(other)}."
-    if left is None and isinstance(answer, torch.Tensor):
-        kind = f"{answer.dtype}, {answer.layout}, on {answer.device}"
-        return f"The answer{where} is not a plain tensor of real numbers, but {kind}."
     if left is None or right is None:
         return f"The answer{where} is {_describe(answer)}, which is not what was expected."
     if left.shape != right.shape:
         return f"The answer{where} has shape {left.shape}; expected was {right.shape}."
-    if not case:
-        return f"The answer is {_describe(answer)}, and that is not it."
-    if left.ndim == 0:
+    if not case or left.ndim == 0:
         return f"The answer{where} is {_describe(answer)}, and that is not it."
     tolerance = _tolerance(expected)
     wrong = ~np.isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
