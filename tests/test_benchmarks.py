@@ -295,7 +295,10 @@ def test_quick_run_prints_and_saves(tmp_path, monkeypatch, capsys):
     runpy.run_module("chapter3_helpers.benchmarks", run_name="__main__")
     printed = capsys.readouterr()
     assert "sizes: 100%" in printed.err  # the progress bar
-    for words in ("(batch, T, d, heads) = (2, 128, 64, 4), forward + backward", "fused", "cached"):
+    for words in (
+        *(f"torch: {torch.__version__}", "fused", "cached"),
+        "(batch, T, d, heads) = (2, 128, 64, 4), forward + backward",
+    ):
         assert words in printed.out
     results = json.loads((tmp_path / "results" / "attention.json").read_text())
     assert results["machine"]["torch"] == torch.__version__

@@ -11,10 +11,10 @@ import torch
 from chapter3_helpers import exercises
 from chapter3_helpers.exercises import Exercise, equal
 from chapter3_helpers.exercises.dot_products import COSINES, NEAREST
-from chapter3_helpers.exercises.dropout import TOSSES_COINS
+from chapter3_helpers.exercises.dropout import LOST_ROWS, TOSSES_COINS
 from chapter3_helpers.exercises.feedback import Feedback
 from chapter3_helpers.exercises.fused_multihead import GPT2_ATTENTION, WINDOW_ATTENTION
-from chapter3_helpers.exercises.grouped_query import GROUPED_SCORES
+from chapter3_helpers.exercises.grouped_query import GROUPED_SCORES, WINDOW_MASK
 from chapter3_helpers.exercises.handmade_transformer import (
     AAAB,
     AABB,
@@ -255,12 +255,18 @@ def tosses(passes, answer=bool):
     return tosses_coins
 
 
-def attend(hide):
+def attend(hide, divisor=lambda D: D**0.5):
     def attend_visible(queries, keys, values, hidden):
-        scores = queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5
+        scores = queries @ keys.transpose(-2, -1) / divisor(queries.shape[-1])
         return torch.softmax(scores.masked_fill(hide(hidden), -torch.inf), dim=-1) @ values
 
     return attend_visible
+
+
+def visible(num_cached, num_new, window):
+    """Mark with True what the tokens behind a cache may see, cell by cell."""
+    places = range(num_cached + num_new)
+    return [[query - window < key <= query for key in places] for query in places[num_cached:]]
 
 
 def merge(first, second):
@@ -355,6 +361,9 @@ def by_the_place(kind):
             attend(lambda hidden: hidden | torch.ones_like(hidden).triu(1)),
             "You hide the future as well",
         ),
+        (WINDOW_ATTENTION, attend(lambda hidden: hidden, lambda D: D), "scaled twice"),
+        (WINDOW_MASK, visible, "You mark what is visible"),
+        (LOST_ROWS, lambda T, p: [1 - (1 - p) ** n for n in range(1, T + 1)], "at least one"),
         (AABB, not_looking_at_itself(1, 2, 3, 4), "correct."),
         (AABB, with_weights("c_proj_bias", [5], 0.0), "correct."),
         (AABB, not_looking_at_itself(2, 3, 4), "not what was expected"),

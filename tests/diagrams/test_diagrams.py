@@ -362,3 +362,15 @@ def test_the_label_of_a_vector_stands_beyond_its_tip_and_within_the_plane(degree
     assert start[1] - tip[1] == pytest.approx(vector[1] * plane.size / 2 / plane.reach), "y is up"
     middle = (start[0] + 0.8 * (tip[0] - start[0]), start[1] + 0.8 * (tip[1] - start[1]))
     assert not crosses((start, middle), (left, top, right, bottom))
+
+
+def test_the_circle_of_a_clock_is_whole_and_its_radius_is_one():
+    plane = Plane(name="p", vectors=[[0.6, 0.8]], labels=[""], kinds=["query"], circle=True)
+    lines = scene_items(Diagram("t", [plane]), Line)
+    points = np.array(next(line.points for line in lines if len(line.points) > 2))
+    arrow = next(line for line in lines if line.head)
+    start, tip = np.array(arrow.points)
+    radii = np.hypot(*(points - start).T)
+    assert radii == pytest.approx(np.hypot(*(tip - start)) * np.ones(len(points)))
+    assert points[0] == pytest.approx(points[-1])
+    assert points.mean(axis=0) == pytest.approx(start, abs=0.05 * radii[0])
