@@ -135,7 +135,6 @@ def head_grid(
     titles: Sequence[str] | None = None,
     columns: int = 4,
     title: str = "attention weights of every head",
-    signed: bool = False,
 ) -> DescribedFigure:
     """Draw one small heatmap per head, all on one scale and with one colour bar.
 
@@ -147,7 +146,6 @@ def head_grid(
         titles: one per head (default: ``head 0``, ``head 1``, ...).
         columns: the most heads in one row of the grid.
         title: what the numbers are.
-        signed: as for ``heatmap``; the scale is shared by all heads.
 
     Returns:
         The figure; its ``description`` holds every number.
@@ -166,7 +164,7 @@ def head_grid(
     check_labels(heads, titles=titles)
     columns = min(columns, heads)
     rows = -(-heads // columns)
-    colours = colour_scale(stack, hide, signed)
+    colours = colour_scale(stack, hide, signed=False)
     panel = (max(1.7, 0.5 + 0.28 * num_keys), max(1.7, 0.8 + 0.28 * num_queries))
     figure = DescribedFigure(
         figsize=(panel[0] * columns + 1.8, panel[1] * rows + 1.5), layout="compressed"
@@ -179,7 +177,7 @@ def head_grid(
     for head in range(heads):
         ax = add_axes(figure, rows, columns, head + 1)
         ax.pcolormesh(
-            np.ma.array(np.clip(stack[head], *colours.get_clim()), mask=hide[head]),
+            np.ma.array(stack[head], mask=hide[head]),
             norm=colours.norm,
             cmap=colours.cmap,
             edgecolors=CELL_BORDER,

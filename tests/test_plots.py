@@ -121,15 +121,6 @@ def test_minus_infinity_and_nan_are_hidden_and_plus_infinity_is_not(signed):
     assert rows == [["a", "0.5000", "hidden"], ["b", "inf", "hidden"]]
 
 
-def test_plus_infinity_is_shown_among_heads_too():
-    ax = head_grid([[[0.5, np.inf], [-np.inf, 2.0]]], ["a", "b"], signed=True).axes[0]
-    assert ax.collections[0].get_clim() == (-2.0, 2.0)
-    ax.figure.draw_without_rendering()
-    assert to_hex(ax.collections[0].get_facecolors()[1]) == SIGNED_COLOURS[-1]
-    rows = [line.split() for line in ax.description.splitlines()[-2:]]
-    assert rows == [["a", "0.5000", "inf"], ["b", "hidden", "2.0000"]]
-
-
 def test_heatmap_draws_into_given_axes_and_returns_them():
     figure, axes = described_figure(1, 2, panel=(4.0, 3.0), caption="Two panels.")
     assert figure.get_size_inches().tolist() == [8.0, 3.0]

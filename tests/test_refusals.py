@@ -323,7 +323,6 @@ REFUSED = [
     (lambda: next_word.train(minimal(), zeros(2, 9)), V, "ids must have shape (N,)"),
     (lambda: next_word.train(minimal(), [1, 2]), T, "ids must be a torch.Tensor, got"),
     (lambda: next_word.mean_loss(minimal(), zeros(3)), V, "more than context_length=3 tokens"),
-    (lambda: next_word.docstring_text(1), V, "vocab_size must be at least 2"),
     (lambda: phrases.encode("abc1"), V, "letters a to z, got '1'"),
     *(
         (lambda words=words: pronouns.translate_it(SelfAttention_v2(38, 3), words), error, message)

@@ -127,10 +127,10 @@ def report(model: nn.Module) -> Report:
 
 
 @torch.no_grad()
-def write(model: nn.Module, first_word: str = "the", seed: int = 0) -> str:
+def write(model: nn.Module, first_word: str = "the") -> str:
     """Let a model continue one of ``WORDS`` as far as it can read, drawing every next word."""
     start = torch.tensor([[WORDS.index(check_choice("first_word", first_word, WORDS))]])
-    ids = _continue(model, start, generator_from(seed))
+    ids = _continue(model, start, generator_from(0))
     return " ".join(WORDS[i] for i in ids[0])
 
 

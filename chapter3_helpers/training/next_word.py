@@ -15,7 +15,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers._checks.tensors import check_ids
 from chapter3_helpers.sentence import split_tokens
 from chapter3_helpers.training.loop import device_of, minimise
@@ -183,22 +182,17 @@ class Text(NamedTuple):
 
 
 @cache
-def docstring_text(vocab_size: int = 500) -> Text:
+def docstring_text() -> Text:
     """Number the words of Python's docstrings, the most frequent first, and hold a tenth out.
 
-    Args:
-        vocab_size: how many numbers there are; 0 is that of all rarer words.
+    There are 500 numbers; 0 is that of all rarer words.
 
-    Raises:
-        TypeError, ValueError: ``vocab_size`` is not an integer of at least 2.
-
-    >>> text = docstring_text(100)
+    >>> text = docstring_text()
     >>> text.vocabulary[0], len(text.vocabulary), len(text.training) > 8 * len(text.held_out)
-    ('<rare>', 100, True)
+    ('<rare>', 500, True)
     """
-    vocab_size = check_size("vocab_size", vocab_size, minimum=2)
     words = docstring_words()
-    frequent = Counter(words).most_common(vocab_size - 1)
+    frequent = Counter(words).most_common(499)
     vocabulary = ("<rare>", *(word for word, _ in frequent))
     number = {word: i for i, word in enumerate(vocabulary)}
     ids = torch.tensor([number.get(word, 0) for word in words])

@@ -107,13 +107,13 @@ def train(model: nn.Module, batches: int = 400, **options: Any) -> list[float]:
 
 
 def trained_reader(
-    kind: type[nn.Module] = LetterReader, num_layers: int = 2, residual: bool = True, seed: int = 0
+    kind: type[nn.Module] = LetterReader, num_layers: int = 2, residual: bool = True
 ) -> Trained:
     """Train a ``LetterReader``, or a class of the reader's in its place, once.
 
     The first call takes some seconds and shows a bar.
     """
-    return trained(kind, train, num_layers, residual, seed=seed)
+    return trained(kind, train, num_layers, residual)
 
 
 @torch.no_grad()

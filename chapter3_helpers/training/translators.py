@@ -108,15 +108,13 @@ def train(
 
 
 @torch.no_grad()
-def accuracy_by_length(
-    model: nn.Module, lengths: Iterable[int], words: int = 200, seed: int = 1
-) -> torch.Tensor:
+def accuracy_by_length(model: nn.Module, lengths: Iterable[int]) -> torch.Tensor:
     """Return the share of letters that a model gets right, one number per word length.
 
-    Every length is tried on ``words`` new random words, the same for every model.
+    Every length is tried on 200 new random words, the same for every model.
 
     Raises:
-        TypeError, ValueError: a length or ``words`` is not an integer of at least 1.
+        TypeError, ValueError: a length is not an integer of at least 1.
 
     >>> from chapter3_helpers.recurrent import EncoderDecoder
     >>> accuracy_by_length(EncoderDecoder(), lengths=range(4, 11)).shape
@@ -124,7 +122,7 @@ def accuracy_by_length(
     """
     shares = []
     for length in lengths:
-        letters = random_words(words, length, seed)
+        letters = random_words(200, length, seed=1)
         right = model(letters).argmax(dim=-1) == translation(letters)
         shares.append(right.float().mean().item())
     return torch.tensor(shares)

@@ -95,10 +95,7 @@ def test_off_by_one_the_head_looks_at_the_answer(trained):
 
 
 def test_a_model_writes_from_what_it_has_written(trained):
-    text = write(trained["causal"], "cat", seed=-5)
-    assert text == write(trained["causal"], "cat", seed=-5)
-    assert text != write(trained["causal"], "cat", seed=5)
-    words = text.split()
+    words = write(trained["causal"], "cat").split()
     assert words[0] == "cat"
     assert len(words) == T
     steps = itertools.pairwise(words)
