@@ -80,8 +80,8 @@ def run_processes(
                 process.join()
 
 
-def join_group(rank: int, num_processes: int, store: Any = None, timeout: float = 120.0) -> str:
-    """Make this process one of a group on this machine, and return its device's type.
+def join_group(rank: int, num_processes: int, store: Any = None, timeout: float = 120.0) -> None:
+    """Make this process one of a group on this machine.
 
     For the whole process, and what it starts, ``GLOO_SOCKET_IFNAME`` and ``NCCL_SOCKET_IFNAME``
     are set to loopback in the environment, where they are not set yet.
@@ -104,7 +104,6 @@ def join_group(rank: int, num_processes: int, store: Any = None, timeout: float 
         world_size=num_processes,
         timeout=timedelta(seconds=timeout),
     )
-    return device
 
 
 def leave_group() -> NoReturn:
