@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -242,13 +241,6 @@ def test_where_one_process_is_killed_the_others_are_not_blamed(tmp_path):
     assert words == "process 1 of 3 was ended by SIGKILL\n\nlast words"
     ended[1].exitcode = 1
     assert processes._reason(failure, context, tmp_path).endswith("a lost connection")
-
-
-def test_what_cannot_be_passed_on_is_refused_before_any_process_starts(monkeypatch):
-    monkeypatch.setattr(processes.multiprocessing, "spawn", lambda *a, **k: pytest.fail("started"))
-    for function, argument in ((lambda x: x, 1), (print, threading.Lock())):
-        with pytest.raises(TypeError, match="function must stand in a module, and arguments be"):
-            run_processes(function, 2, argument)
 
 
 def test_a_run_that_takes_too_long_is_ended():

@@ -13,7 +13,6 @@ from typing import Any
 import torch
 from torch import distributed
 
-from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.tensor_parallel import (
     Attention,
@@ -92,7 +91,6 @@ def run(
         RuntimeError: a process failed. All have ended by then.
         TimeoutError: they took too long. All have ended by then.
     """
-    check_size("num_processes", num_processes)
     find_shares(module, num_processes)
     check_tensor("x", x, dims=(2, 3), form="(T, d_in) or (B, T, d_in)")
     whole = copy.deepcopy(module).cpu().eval().requires_grad_(True)

@@ -23,8 +23,6 @@ from typing import Any, NoReturn
 import torch
 from torch import distributed, multiprocessing
 
-from chapter3_helpers._checks.numbers import check_size
-
 
 def run_processes(
     function: Callable[..., Any], num_processes: int, *arguments: Any, timeout: float = 120.0
@@ -46,18 +44,10 @@ def run_processes(
         What the function returned, by rank.
 
     Raises:
-        TypeError, ValueError: ``num_processes`` is not an integer of at least 1, or the function
-            or an argument can't be pickled.
         RuntimeError: a process failed; the message says which and how.
         TimeoutError: not all had ended in time.
     """
-    check_size("num_processes", num_processes)
-    try:
-        task = pickle.dumps((function, arguments))
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise TypeError(
-            f"function must stand in a module, and arguments be picklable: {error}"
-        ) from error
+    task = pickle.dumps((function, arguments))
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder, deadline = Path(name), time.monotonic() + timeout
         shared = (num_processes, folder, task, timeout)
