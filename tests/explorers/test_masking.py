@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from chapter3_helpers.explorers.core.number_path import NumberPath
+from chapter3_helpers.explorers.core.panels import Matrix
 from chapter3_helpers.explorers.masking import (
     FIRST,
     LEARNED,
@@ -39,9 +40,12 @@ def test_the_path_of_one_number_says_which_keys_are_hidden():
     asked = {"tokens_read": 7, "show": NUMBER}
     weights = Shown("masking", **asked).state["weights"][-1].tolist() + [0.0] * 5
     for column, weight in enumerate(weights):
-        path = Shown("masking", **asked, column=column).only(NumberPath)
+        shown = Shown("masking", **asked, column=column)
+        path = shown.only(NumberPath)
         assert path.numbers["weight"] == pytest.approx(weight, abs=1e-5)
         assert ("hidden from this query" in path.html()) == (column >= 7)
+        marked = {matrix.picked_column for matrix in shown.all(Matrix)}
+        assert marked == {column if column < 7 else None}
     assert not Shown("masking", **asked, way=SECOND).all(NumberPath)
 
 

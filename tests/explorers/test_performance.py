@@ -39,6 +39,12 @@ def test_the_note_is_true():
     assert "fused is 1.0 times" in shown(tokens=1, batch=128, width=4096, heads=1).note
 
 
+def test_a_time_is_written_with_a_decimal_where_it_would_matter():
+    for tokens, decimals in ((64, 1), (1024, 0)):
+        bars = shown(tokens=tokens).only(Bars)
+        assert (max(bars.values) < 100, bars.decimals) == (decimals == 1, decimals)
+
+
 def test_curves_pass_through_the_bars_and_posts_reach_up_to_the_roof():
     drawn = shown(machine=GPU)
     state, bars = drawn.state, drawn.only(Bars)

@@ -3,7 +3,7 @@
 import pytest
 
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.tensor_parallel import tensor_parallel_explorer
+from chapter3_helpers.explorers.tensor_parallel import HEAD_DIMS, HEADS, tensor_parallel_explorer
 from chapter3_helpers.fused_multihead import count_parameters
 from chapter3_helpers.grouped_query import GroupedQueryAttention
 from tests.explorers import Shown
@@ -40,6 +40,12 @@ def test_only_what_can_be_shared_is_offered():
     assert explorer.widgets["num_processes"].options == (1, 2, 3, 6)
     explorer.set(num_kv_heads=1)
     assert explorer.settings["num_processes"] == 1
+
+
+def test_every_size_on_offer_makes_a_module_that_four_devices_can_share():
+    for head_dim in HEAD_DIMS:
+        assert GroupedQueryAttention(2 * head_dim, 2).head_dim == head_dim  # rotary wants pairs
+    assert all(heads % 4 == 0 for heads in HEADS)
 
 
 @pytest.mark.parametrize("devices", [1, 2, 8])
