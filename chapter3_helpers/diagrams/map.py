@@ -86,8 +86,9 @@ def attention_map(notebook: int | None = None) -> Diagram:
         notebook = LAST + 1  # after all of them
     elif check_size("notebook", notebook, 0) > LAST:
         raise ValueError(f"notebook must be at most {LAST}, got {notebook}")
-    masked, projected = (state_in(notebook, step) != "grey" for step in ("mask", "queries"))
-    numbers = example_numbers(*(state_in(notebook, step) != "grey" for step in OPTIONAL))
+    built = (state_in(notebook, step) != "grey" for step in ("queries", "mask", "dropout"))
+    projected, masked, dropped = built
+    numbers = example_numbers(projected, masked, dropped)
 
     # the box of the mask is always hatched, the weights only once there is a mask
     hatched = ("mask", "softmax", "dropout") if masked else ("mask",)
@@ -182,15 +183,12 @@ def _title(notebook: int) -> str:
     return f"You are here: {' and '.join([', '.join(most), last] if most else [last])}"
 
 
-OPTIONAL = ("queries", "scale", "mask", "dropout")  # steps that change the numbers after them
-
-
 @cache
-def example_numbers(projected: bool, scaled: bool, masked: bool, dropped: bool) -> dict:
+def example_numbers(projected: bool, masked: bool, dropped: bool) -> dict:
     """Compute the numbers that the map shows, for one head of three tokens.
 
     A step that is not known yet changes nothing: without projections, queries, keys and values
-    are x.
+    are x, and nothing is scaled.
     """
     generator = np.random.default_rng(4)
     x, positions = generator.normal(size=(2, 3, 3))
@@ -198,7 +196,7 @@ def example_numbers(projected: bool, scaled: bool, masked: bool, dropped: bool) 
     if not projected:
         queries = keys = values = x
     scores = queries @ keys.T
-    logits = scores / np.sqrt(2) if scaled else scores
+    logits = scores / np.sqrt(2) if projected else scores
     hidden = np.triu(np.ones((3, 3), bool), 1)
     exponentials = np.exp(np.where(hidden & masked, -np.inf, logits))
     weights = exponentials / exponentials.sum(axis=1, keepdims=True)

@@ -84,6 +84,7 @@ def test_a_click_on_a_strip_says_its_shape_and_the_line_that_made_it(mechanism):
     sources = [inspect.getsource(k) for k in (kind, CausalAttention, simple_self_attention) if k]
     known = re.sub(r"\s", "", "".join([*sources, *subject.lines(subject.settings)]))
     for block in diagram.blocks:
+        assert f'data-strip="{block.name}" data-stop=strip' in subject.view.value
         subject.pick({"strip": block.name, "row": 3})
         strip = find(Strip, subject.panels(subject.settings))
         assert strip.shape == str(block.values.shape)
