@@ -27,8 +27,8 @@ LANGUAGE = {
 ANSWER = re.compile(r"<summary>Answer</summary>.*?```python\n(.*?)```", re.DOTALL)
 
 
-def notebook_paths(folder: Path = NOTEBOOKS) -> list[Path]:
-    return sorted(folder.glob("*.ipynb"))
+def notebook_paths() -> list[Path]:
+    return sorted(NOTEBOOKS.glob("*.ipynb"))
 
 
 def numbered_paths() -> list[Path]:

@@ -31,11 +31,11 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 KEPT = ("tags", "jupyter", "jp-MarkdownHeadingCollapsed")
 
 
-def execute(notebook: nbformat.NotebookNode, folder: Path, timeout: int = 600) -> None:
+def execute(notebook: nbformat.NotebookNode, folder: Path) -> None:
     """Run all cells in a fresh kernel, in place."""
     client = NotebookClient(
         notebook,
-        timeout=timeout,
+        timeout=600,
         kernel_name="python3",
         record_timing=False,
         store_widget_state=False,

@@ -137,11 +137,9 @@ def write_notebook(path: Path, *sources: str, kernel: bool = True) -> None:
     nbformat.write(notebook, path)
 
 
-def open_notebook(
-    browser: Browser, server: Server, name: str, width: int = 1600, without: str | None = None
-) -> Page:
+def open_notebook(browser: Browser, server: Server, name: str, without: str | None = None) -> Page:
     """Open a notebook and wait for its kernel; addresses that fit ``without`` can't be loaded."""
-    page = browser.new_page(viewport={"width": width, "height": 1000})
+    page = browser.new_page(viewport={"width": 1600, "height": 1000})
     if without:
         page.route(without, lambda route: route.abort())
     page.set_default_timeout(60_000)
@@ -155,7 +153,7 @@ def open_notebook(
     return page
 
 
-def run_all(page: Page, timeout: float = 300) -> None:
+def run_all(page: Page) -> None:
     """Choose Run All Cells from the menu and wait until the last cell is done."""
     prompts = page.locator(".jp-InputArea-prompt:visible")  # a folded section's are not
     started = prompts.filter(has_text=re.compile(r"\[[*\d]+\]:")).first
@@ -166,12 +164,12 @@ def run_all(page: Page, timeout: float = 300) -> None:
         with contextlib.suppress(AssertionError):
             expect(started).to_be_visible(timeout=10_000)
             break
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + 300
     expect(started).to_be_visible()
     waiting = page.locator(".jp-InputArea-prompt", has_text="[*]:")
     while waiting.count():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"cells still running after {timeout} s")
+            raise TimeoutError("cells are still running after 300 s")
         page.wait_for_timeout(200)
 
 

@@ -166,7 +166,7 @@ def test_a_term_leads_to_the_notebook_that_builds_it_in_chinese_too(page):
     expect(page.locator("#term-causal-attention")).to_be_in_viewport()
 
 
-def test_the_one_page_prints_on_four_sheets_without_its_glossary(page, tmp_path):
+def test_the_one_page_prints_on_four_sheets_without_its_glossary(page):
     visit(page, "notebooks/one_page")
     expect(page.locator(".c3-tools")).to_be_visible()
     page.add_style_tag(content="@media print { #glossary { display: none } }")

@@ -33,7 +33,7 @@ def draw(graph: Graph) -> Scene:
     spots = {thing: layout.extent(thing.name) for thing in graph.blocks}
     for thing, spot in spots.items():
         if thing.state == "lit":
-            items.append(highlight(thing, layout.sizes[thing.name], spot.x, spot.y))
+            items.append(highlight(layout.sizes[thing.name], spot.x, spot.y))
     for arrow in graph.arrows:
         if arrow.weight is not None:
             items += [draw_beam(layout, arrow, source) for source in arrow.sources]

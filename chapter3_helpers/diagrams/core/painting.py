@@ -105,7 +105,7 @@ def short(text: str) -> str:
     return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
 
 
-def highlight(thing: Block | Plane, size: Size, x: float, y: float) -> Box:
+def highlight(size: Size, x: float, y: float) -> Box:
     """Draw the ground on which a lit block stands, its name included."""
     left, up = size.left - 1, size.up - 1
     wide, high = left + size.right - 1, up + size.down - 1
