@@ -142,6 +142,9 @@ def test_the_same_numbers_give_the_same_bytes_and_leave_no_figure_open_in_pyplot
     assert pyplot.get_fignums() == before
 
 
+TICKS = [lambda ax: ax.get_yticklabels(), lambda ax: ax.get_xticklabels()]
+
+
 def test_head_grid_gives_every_head_the_same_scale_and_one_colour_bar():
     stack = np.array([WEIGHTS, np.array(WEIGHTS) / 10, np.zeros((2, 3))])
     figure = head_grid(stack, QUERIES, KEYS, columns=2)
@@ -154,6 +157,9 @@ def test_head_grid_gives_every_head_the_same_scale_and_one_colour_bar():
         (ax.get_subplotspec().rowspan.start, ax.get_subplotspec().colspan.start) for ax in five
     ]
     assert places == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
+    rows, columns = ([[t.get_text() for t in ticks(ax)] for ax in five] for ticks in TICKS)
+    assert rows == [QUERIES, ["", ""]] * 2 + [QUERIES], "each row of heads has words on its left"
+    assert columns == 3 * [["", "", ""]] + 2 * [KEYS], "and each column below"
     assert "head 2" in figure.description
 
 
