@@ -15,7 +15,7 @@ from torch.nn import functional
 from chapter3_helpers._checks.edge import checked_by
 from chapter3_helpers._checks.modules import checked
 from chapter3_helpers._checks.numbers import check_divisible, check_size, check_sizes
-from chapter3_helpers._checks.tensors import check_tensor
+from chapter3_helpers._checks.tensors import autocast_converts, check_tensor
 from chapter3_helpers.fused_multihead import join_heads, kernel_weights, split_heads
 from chapter3_helpers.positions import apply_rotary, rotary_frequencies
 
@@ -141,6 +141,12 @@ def _cache(name: str, given: Mapping[str, Any], module: nn.Module) -> None:
         raise ValueError(f"cache must be for {sizes} and {longest} tokens, got {cache}")
     if len(cache) + T > longest:
         raise ValueError(f"cache must have room for {T} more tokens, got {cache}")
+    dtype = torch.get_autocast_dtype(x.device.type) if autocast_converts(x) else x.dtype
+    if len(cache) > 0 and (cache.keys.dtype, cache.keys.device) != (dtype, x.device):
+        raise ValueError(
+            f"cache must hold {dtype} on {x.device}, as x gives, "
+            f"got {cache.keys.dtype} on {cache.keys.device}"
+        )
 
 
 @checked(

@@ -35,6 +35,12 @@ def _check_layers(
         raise ValueError(
             f"V2 must have as many rows as V1 has columns, {V1.shape[1]}, got {V2.shape[0]}"
         )
+    for name, other in {"alpha2": alpha2, "V1": V1, "V2": V2}.items():
+        if (other.dtype, other.device) != (alpha1.dtype, alpha1.device):
+            raise ValueError(
+                f"{name} must be {alpha1.dtype} on {alpha1.device}, as alpha1 is, "
+                f"got {other.dtype} on {other.device}"
+            )
 
 
 @checked_by(_check_layers)
@@ -58,7 +64,8 @@ def collapse_two_layers(
         The weights alpha* (..., T, T) and the value matrix V* (d_in, d_out) of the one layer.
 
     Raises:
-        TypeError, ValueError: an argument is not a floating-point tensor of such a shape.
+        TypeError, ValueError: an argument is not a floating-point tensor of such a shape, or
+            dtypes or devices differ.
 
     >>> half, V = torch.tensor([[1.0, 0.0], [0.5, 0.5]]), torch.eye(3)
     >>> collapse_two_layers(half, half, V, 2 * V)[0]

@@ -297,6 +297,22 @@ def test_a_refused_call_leaves_the_cache_as_it_was(held, x, changes, message):
     torch.testing.assert_close(module(good[:, held:], cache), whole[:, held:], atol=1e-5, rtol=1e-5)
 
 
+@torch.no_grad()
+def test_another_dtype_half_way_is_refused_and_after_truncate_taken():
+    module, x = make(), tokens(B, T)
+    cache = filled(module, x[:, :1])
+    before = state_of(cache)
+    rough = torch.autocast("cpu", dtype=torch.bfloat16)
+    with rough, pytest.raises(ValueError, match=r"cache must hold torch.bfloat16 .*got .*float32"):
+        module(x[:, 1:], cache)
+    with pytest.raises(ValueError, match=r"cache must hold torch.float64 on cpu, .*got .*float32"):
+        module.double().attention_weights(x[:, 1:].double(), cache)
+    assert state_of(cache) == before
+    cache.truncate(0)
+    module(x.double(), cache)
+    assert cache.keys.dtype == cache.values.dtype == torch.float64
+
+
 @pytest.mark.parametrize("num_kv_heads", KV_HEADS)
 @torch.no_grad()
 def test_bytes_by_formula_are_the_bytes_held(num_kv_heads):

@@ -209,6 +209,7 @@ REFUSED = [
     (lambda: fold(alpha2=torch.eye(4)), V, "the same shape, got (5, 5) and (4, 4)"),
     (lambda: fold(V2=ones(3, 7)), V, "V2 must have as many rows as V1 has columns, 2, got 3"),
     (lambda: fold(V1=ones(3, 2, 1)), V, "V1 must have shape (d_in, d)"),
+    (lambda: fold(V2=ones(2, 7).double()), V, "V2 must be torch.float32 on cpu, as alpha1"),
     (lambda: FeedForward(0), V, "d must be at least 1, got 0"),
     (lambda: FeedForward(3, 0), V, "hidden must be at least 1, got 0"),
     (lambda: FeedForward(3)(ones(3)), V, "x must have shape (..., T, d), got 1 dimension"),

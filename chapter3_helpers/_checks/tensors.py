@@ -61,18 +61,24 @@ def check_input(
 def check_dtype(x: torch.Tensor, module: nn.Module) -> None:
     """Refuse tokens of another dtype than a module's weights, or on another device.
 
-    Autocast converts dtypes itself. A layer that has replaced another may have weights of several
-    dtypes, or none.
+    Autocast converts all dtypes but float64, so under it the others may differ. A layer that has
+    replaced another may have weights of several dtypes, or none.
     """
     weights = [weight for weight in module.parameters() if weight.is_floating_point()]
     if not weights or any((x.dtype, x.device) == (w.dtype, w.device) for w in weights):
         return
-    kind, weight = x.device.type, weights[0]
-    if kind == "meta" or not torch.is_autocast_enabled(kind):  # "meta" has none to ask for
+    weight = weights[0]
+    if x.device != weight.device or not (autocast_converts(x) and autocast_converts(weight)):
         raise ValueError(
             f"x must be {weight.dtype} on {weight.device}, as the weights are, "
             f"got {x.dtype} on {x.device}"
         )
+
+
+def autocast_converts(x: torch.Tensor) -> bool:
+    """Return whether autocast is on and changes the dtype of a tensor that a linear layer reads."""
+    kind = x.device.type  # "meta" has no autocast, and torch raises if it is asked
+    return kind != "meta" and torch.is_autocast_enabled(kind) and x.dtype != torch.float64
 
 
 def check_square(name: str, value: torch.Tensor) -> None:

@@ -212,11 +212,15 @@ def test_no_token_sees_a_later_one(kind, dtype):
 
 
 @every
-def test_autocast_mixes_dtypes(kind):
+def test_autocast_mixes_dtypes_but_neither_converts_float64_nor_moves_tokens(kind):
     module, x = make(kind), tokens(kind, T)
     expected = module(x).detach()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         torch.testing.assert_close(module(x.bfloat16()).float(), expected, rtol=0.05, atol=0.05)
+        with pytest.raises(ValueError, match=r"x must be torch.float32 on cpu.* got torch.float64"):
+            module(x.double())
+        with pytest.raises(ValueError, match=r"on meta, as the weights are, got .* on cpu"):
+            make(kind).to("meta")(x)
 
 
 # formats, devices, compilers
