@@ -11,7 +11,7 @@ import torch
 from chapter3_helpers import exercises
 from chapter3_helpers.exercises import Exercise, equal
 from chapter3_helpers.exercises.dot_products import COSINES, NEAREST
-from chapter3_helpers.exercises.dropout import LOST_ROWS, TOSSES_COINS
+from chapter3_helpers.exercises.dropout import LOST_ROWS, TOSSES_COINS, WHICH_P
 from chapter3_helpers.exercises.feedback import Feedback
 from chapter3_helpers.exercises.fused_multihead import GPT2_ATTENTION, WINDOW_ATTENTION
 from chapter3_helpers.exercises.grouped_query import GROUPED_SCORES, WINDOW_MASK
@@ -176,6 +176,13 @@ def test_an_answer_that_fails_when_one_looks_at_it_is_no_error(exercise, capsys)
     exercise.check(Hostile() if exercise is forty_two else lambda x: Hostile())
     said = "not yet. Comparing your answer stopped with RuntimeError: no words"
     assert capsys.readouterr().out == f"Exercise {exercise.name}: {said}\n"
+
+
+def test_weights_that_an_exercise_gives_are_weights():
+    for before, after in WHICH_P.cases:
+        torch.testing.assert_close(before.sum(dim=-1), torch.ones(len(before)))
+        assert torch.equal(before, before.tril())
+        assert after[before == 0].eq(0).all()
 
 
 def test_check_prints_its_verdict_under_the_name(capsys):

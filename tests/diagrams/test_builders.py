@@ -77,6 +77,7 @@ def split(tokens, d):
 def tiles(rows, size, d, count):
     queries, largest, parts = numbers(rows, d), numbers(rows, 1), [numbers(size, d)] * count
     scores = np.where(np.arange(size) > 0, -np.inf, numbers(rows, size))
+    largest = torch.from_numpy(largest).requires_grad_()  # as layers give it outside of no_grad
     return diagrams.tiles_diagram(
         queries, parts, parts, [(scores, largest, largest, queries)] * count
     )

@@ -127,6 +127,7 @@ def test_the_path_of_one_number_ends_at_the_weight_and_its_part_of_the_context(m
         gone = column > 5
         assert (found["masked"] == -np.inf) == gone
         assert ("hidden from this query" in path.html()) == gone
+        assert ("dropped this time" in path.html()) == (weights[0] > 0 == weights[1])
     np.testing.assert_allclose(total, state.mixed[head, 5], rtol=1e-4, atol=1e-5)
 
 
