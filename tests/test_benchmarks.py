@@ -294,7 +294,8 @@ def test_quick_run_prints_and_saves(tmp_path, monkeypatch, capsys):
     monkeypatch.delitem(sys.modules, benchmark.__name__)  # python -m runs it anew
     runpy.run_module("chapter3_helpers.benchmarks", run_name="__main__")
     printed = capsys.readouterr()
-    assert "sizes: 100%" in printed.err  # the progress bar
+    for part in ("sizes", "memory", "generation"):
+        assert f"{part}: 100%" in printed.err  # the progress bars
     for words in (
         *(f"torch: {torch.__version__}", "fused", "cached"),
         "(batch, T, d, heads) = (2, 128, 64, 4), forward + backward",
@@ -302,6 +303,7 @@ def test_quick_run_prints_and_saves(tmp_path, monkeypatch, capsys):
         assert words in printed.out
     results = json.loads((tmp_path / "results" / "attention.json").read_text())
     assert results["machine"]["torch"] == torch.__version__
+    assert (results["machine"]["load"] is not None) == hasattr(os, "getloadavg")
     assert len(results["times"]) == 2 * 2 * 9
     assert [row["tokens"] for row in results["memory"]] == [256, 512]
     picture = (tmp_path / "results" / "attention.png").read_bytes()

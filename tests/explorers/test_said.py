@@ -51,6 +51,11 @@ SAID = [
             *(("sour", "milk", "sie"), ("hungry", "dog", "er"), ("cracked", "glass", "es")),
         )
     ),
+    (
+        "attention",
+        {"made": AT_RANDOM, "scale": 10},
+        "chance; the inputs are multiplied by 10, so that it shows.",
+    ),
     ("masking", {}, "“sour” looks most at “milk”"),
     ("masking", {"tokens_read": 7}, "The rows above it"),
     ("mask_constants", {}, "Hidden tokens get weight in the rows of Your, journey, star"),
