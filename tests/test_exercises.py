@@ -26,6 +26,7 @@ from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT
 from chapter3_helpers.exercises.performance import MERGE, ONE_TOKEN
 from chapter3_helpers.exercises.recurrent import WORDS
 from chapter3_helpers.exercises.softmax import DECLINE, HALF
+from chapter3_helpers.exercises.tensor_parallel import KV_HEADS_HERE
 from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS, CIRCLE
 from chapter3_helpers.handmade_transformer import MODEL
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
@@ -178,11 +179,13 @@ def test_an_answer_that_fails_when_one_looks_at_it_is_no_error(exercise, capsys)
     assert capsys.readouterr().out == f"Exercise {exercise.name}: {said}\n"
 
 
-def test_weights_that_an_exercise_gives_are_weights():
+def test_an_exercise_gives_what_can_be():
     for before, after in WHICH_P.cases:
         torch.testing.assert_close(before.sum(dim=-1), torch.ones(len(before)))
         assert torch.equal(before, before.tril())
         assert after[before == 0].eq(0).all()
+    for heads, kv_heads, processes, rank in KV_HEADS_HERE.cases:
+        assert heads % kv_heads == heads % processes == 0 <= rank < processes
 
 
 def test_check_prints_its_verdict_under_the_name(capsys):

@@ -374,3 +374,8 @@ def test_the_circle_of_a_clock_is_whole_and_its_radius_is_one():
     assert radii == pytest.approx(np.hypot(*(tip - start)) * np.ones(len(points)))
     assert points[0] == pytest.approx(points[-1])
     assert points.mean(axis=0) == pytest.approx(start, abs=0.05 * radii[0])
+
+
+def test_a_token_that_is_too_long_is_cut_in_its_block():
+    block = Block(name="word", values=["uncharacteristically"], kind="tokens")
+    assert "uncharacteris…" in {text.text for text in scene_items(Diagram("t", [block]), Text)}

@@ -5,6 +5,7 @@ import pytest
 
 from chapter3_helpers.explorers.core.panels import Matrix
 from chapter3_helpers.explorers.handmade_transformer import (
+    VALUES,
     handmade_transformer_explorer,
     handmade_transformer_state,
 )
@@ -34,3 +35,8 @@ def test_every_weight_can_be_reached_and_nothing_else(name):
     state = handmade_transformer_state({**explorer.settings, "value": 0.5})
     changed = state["model"].weights()[name] != MODEL.weights()[name]
     assert np.argwhere(np.atleast_2d(changed)).tolist() == [[len(array) - 1, 7]]
+
+
+def test_the_values_on_offer_rise_to_either_side_of_zero_and_hold_those_of_the_model():
+    assert list(VALUES) == sorted({-value for value in VALUES})
+    assert all({*weights.ravel()} <= {*VALUES} for weights in MODEL.weights().values())

@@ -44,6 +44,8 @@ def test_a_click_shows_the_arithmetic_of_the_number_that_was_clicked(topic):
             subject.reset()
             click(subject, panel, query, key)
             path = find(NumberPath, subject.panels(subject.settings))
+            if path.vectors is not None:
+                assert path.products.sum() == pytest.approx(path.numbers["score"], rel=1e-4)
             row = np.atleast_2d(clickable(subject)[n].values)[query if rows > 1 else 0]
             known = [path.numbers[name] for name in ("weight", "dropped", "masked")]
             assert any(number == pytest.approx(float(row[key]), abs=2e-4) for number in known)

@@ -40,7 +40,7 @@ def test_one_pass_equals_a_pass_for_every_prefix():
         for t in range(T):
             probabilities = torch.softmax(model(ids[b, : t + 1])[-1], dim=-1)
             assert losses[b, t].item() == pytest.approx(-probabilities[ids[b, t + 1]].log().item())
-    assert torch.allclose(next_token_losses(model, ids[0]), losses[0])
+    assert torch.allclose(next_token_losses(model, ids[0].int()), losses[0])
 
 
 def test_an_untrained_model_has_no_idea():
