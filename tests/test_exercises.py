@@ -24,6 +24,7 @@ from chapter3_helpers.exercises.handmade_transformer import (
 )
 from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT
 from chapter3_helpers.exercises.performance import MERGE, ONE_TOKEN
+from chapter3_helpers.exercises.positions import MASK_ALONE
 from chapter3_helpers.exercises.recurrent import WORDS
 from chapter3_helpers.exercises.softmax import DECLINE, HALF
 from chapter3_helpers.exercises.tensor_parallel import KV_HEADS_HERE
@@ -338,6 +339,10 @@ def beside_an_offer_for_each_key(scores):
     return scores.exp() / (scores.exp().sum(dim=1, keepdim=True) + scores.shape[1])
 
 
+OVEN, BREAD = "the oven cooked the bread so", "the bread cooked the oven so"
+SAME_WORD = [a == b for a, b in zip(OVEN.split(), BREAD.split(), strict=True)]
+
+
 def by_the_place(kind):
     return ("W_query", kind(np.argwhere(np.ones((1, 1)))[0]))
 
@@ -397,6 +402,7 @@ def by_the_place(kind):
         (ONE_TOKEN, 1.0, "weights of two bytes"),
         (WORDS, 260, "one choice among 26 x 10"),
         (WORDS, 10**26, "words of 26 letters from an alphabet of ten"),
+        (MASK_ALONE, torch.tensor(SAME_WORD), "Equal words have equal vectors"),
         (HALF, 5.0, "the ratio of its weight"),
         (HALF, math.log(6), "with five others, not with six"),
         (HALF, math.log(2), "2 parts of 7"),
