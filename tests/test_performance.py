@@ -183,7 +183,6 @@ def test_only_the_class_of_a_layer_changes(convolutions):
         (torch.randn(4, D_IN), nn.Module.double),
         (torch.randn(4, D_IN).double(), nn.Module.float),
         (torch.randn(4, D_IN), lambda layer: layer.to("meta")),
-        (torch.randn(4, D_IN, device="meta"), nn.Module.float),
     ],
 )
 def test_what_a_plain_layer_refuses_is_refused_in_the_same_words(convolutions, x, change):
