@@ -37,7 +37,8 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     Raises:
         TypeError: a module is of none of these kinds.
         ValueError: the sizes differ, or ``target`` has no place for something that ``source``
-            makes use of, or a layer is not an ``nn.Linear``.
+            makes use of, or weights are out of reach: on the meta device, in a layer other than
+            ``nn.Linear``, or, in the target, computed from others.
 
     >>> from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
     >>> from chapter3_helpers.sentence import example_inputs
@@ -59,7 +60,7 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     for name, parts in places.items():
         matrix = _matrix(found[name]) if found[name] else identity
         difference = (matrix.cpu() - identity).abs().max() if not parts else 0
-        if difference != 0:
+        if difference != 0:  # NaN is not 0 either
             raise ValueError(
                 "source must have an out_proj that is the identity with zero bias, since target "
                 f"has none, got one that differs from it by up to {difference:.3g}"
@@ -67,7 +68,7 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
         for view, values in _pairs(name, parts, matrix):
             place = (view.data_ptr(), view.shape, view.stride())
             _, first = writes.setdefault(place, (view, values))
-            if not torch.equal(first, values):
+            if not torch.allclose(first, values, rtol=0, atol=0, equal_nan=True):
                 raise ValueError(
                     "source must have equal weights where target shares one between heads or "
                     f"projections, got {name} weights that differ"
@@ -79,11 +80,20 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
 def _projections(module: nn.Module, name: str) -> dict[str, list[Part]]:
     """Say where a module keeps its projections; the list of ``out_proj`` may be empty."""
 
+    def reach(weight: torch.Tensor, bias: torch.Tensor | None = None) -> Part:
+        if weight.is_meta:
+            raise ValueError(f"{name} must have its weights in memory, got them on the meta device")
+        if name == "target" and not isinstance(weight, nn.Parameter):
+            raise ValueError(
+                "target must keep its weights as parameters, got one that computes them from others"
+            )
+        return weight.detach(), None if bias is None else bias.detach()
+
     def layer(linear: nn.Module) -> Part:
         if not isinstance(linear, nn.Linear):
             kind = type(linear).__name__
             raise ValueError(f"{name} must have nn.Linear for its projections, got {kind}")
-        return linear.weight, linear.bias
+        return reach(linear.weight, linear.bias)
 
     def layers(*modules: nn.Module) -> list[list[Part]]:
         return [[layer(getattr(m, W)) for m in modules] for W in ("W_query", "W_key", "W_value")]
@@ -91,16 +101,19 @@ def _projections(module: nn.Module, name: str) -> dict[str, list[Part]]:
     if isinstance(module, nn.MultiheadAttention):
         if module.in_proj_weight is None or module.bias_k is not None or module.add_zero_attn:
             raise ValueError(
-                f"{name} must read keys and values from embed_dim={module.embed_dim} numbers and "
-                "add none of its own, got kdim, vdim, add_bias_kv or add_zero_attn"
+                f"{name} must have kdim and vdim equal to embed_dim={module.embed_dim} and "
+                f"neither add_bias_kv nor add_zero_attn, got kdim={module.kdim}, "
+                f"vdim={module.vdim}, add_bias_kv={module.bias_k is not None} and "
+                f"add_zero_attn={module.add_zero_attn}"
             )
-        qkv = [[part] for part in _cut((module.in_proj_weight, module.in_proj_bias), 3)]
+        packed = reach(module.in_proj_weight, module.in_proj_bias)
+        qkv = [[part] for part in _cut(packed, 3)]
     elif hasattr(module, "W_qkv"):
         qkv = [[part] for part in _cut(layer(module.W_qkv), 3)]
     elif hasattr(module, "heads"):
         qkv = layers(*module.heads)
     elif isinstance(getattr(module, "W_query", None), torch.Tensor):  # no layers: transposed
-        qkv = [[(W.T, None)] for W in (module.W_query, module.W_key, module.W_value)]
+        qkv = [[(reach(W)[0].T, None)] for W in (module.W_query, module.W_key, module.W_value)]
     elif hasattr(module, "W_query") and not isinstance(module, type):
         qkv = layers(module)
         qkv[1:] = [_shared(parts, rows=len(qkv[0][0][0]), module=module) for parts in qkv[1:]]

@@ -79,7 +79,9 @@ def refuses(error: type[Exception], message: str, source: nn.Module, target: nn.
     before = [state(module) for module in modules]
     with pytest.raises(error, match=message):
         copy_weights(source, target)
-    torch.testing.assert_close([state(module) for module in modules], before, rtol=0, atol=0)
+    torch.testing.assert_close(
+        [state(module) for module in modules], before, rtol=0, atol=0, equal_nan=True
+    )
 
 
 SEVERAL = [*SIDE_BY_SIDE, *MIXED]
@@ -186,7 +188,9 @@ def test_sizes_that_do_not_fit(target, change, found):
 
 
 AN_ATTENTION = "be an attention module of this package or torch.nn.MultiheadAttention, got "
-NO_MORE = "read keys and values from embed_dim=15 numbers and add none of its own, got kdim, vdim"
+NO_MORE = (
+    "have kdim and vdim equal to embed_dim=15 and neither add_bias_kv nor add_zero_attn.* got "
+)
 
 
 def torchs(**options) -> nn.Module:
@@ -205,9 +209,9 @@ def replaced(name: str) -> nn.Module:
         (nn.Linear(7, 15), f"{AN_ATTENTION}Linear"),
         (MultiHeadAttention, f"{AN_ATTENTION}MultiHeadAttention"),
         (None, f"{AN_ATTENTION}NoneType"),
-        (torchs(kdim=4, vdim=6), NO_MORE),
-        (torchs(add_bias_kv=True), NO_MORE),
-        (torchs(add_zero_attn=True), NO_MORE),
+        (torchs(kdim=4, vdim=6), f"{NO_MORE}kdim=4, vdim=6, add_bias_kv=False and add_zero_attn=F"),
+        (torchs(add_bias_kv=True), f"{NO_MORE}kdim=15, vdim=15, add_bias_kv=True and add_zero_a"),
+        (torchs(add_zero_attn=True), f"{NO_MORE}kdim=15.* add_bias_kv=False and add_zero_attn=Tr"),
         (replaced("W_query"), "have nn.Linear for its projections, got Sequential"),
         (replaced("out_proj"), "have nn.Linear for its projections, got Sequential"),
     ],
@@ -267,6 +271,17 @@ def test_heads_that_differ_cannot_share_keys():
     source, target = MultiHeadAttention(12, 12, 7, 0.0, 6).double(), grouped(2)
     message = "source must have equal weights where target shares one between heads.* got key"
     refuses(ValueError, message, source, target)
+    tied = MultiHeadAttention(12, 12, 7, 0.0, 6).double()
+    tied.W_value = tied.W_key
+    refuses(ValueError, "shares one between heads or projections, got value", source, tied)
+
+
+def test_shared_keys_may_hold_what_is_not_a_number():
+    source, target = grouped(2), grouped(2)
+    with torch.no_grad():
+        source.W_key.weight[0, 0] = torch.nan
+    copy_weights(source, target)
+    assert target.W_key.weight.isnan().nonzero().tolist() == [[0, 0]]
 
 
 def test_rotary_positions_must_agree():
@@ -276,3 +291,26 @@ def test_rotary_positions_must_agree():
     with pytest.raises(ValueError, match=r"theta=10000\.0 as source has, got .*theta=500\.0"):
         copy_weights(grouped(2, rotary=True), grouped(2, rotary=True, theta=500.0))
     copy_weights(grouped(2, rotary=True, theta=10000), grouped(2, rotary=True, theta=10000.0))
+
+
+@pytest.mark.parametrize(
+    "compute", [nn.utils.parametrizations.weight_norm, nn.utils.parametrizations.orthogonal]
+)
+def test_a_target_that_computes_its_weights_is_refused(compute):
+    source = MultiHeadAttention(12, 12, 7, 0.0, 6)
+    target = MultiHeadAttention(12, 12, 7, 0.0, 6)
+    compute(target.W_value)
+    refuses(ValueError, "target must keep its weights as parameters, got one", source, target)
+    copy_weights(target, source)  # as a source it will do
+    x = torch.rand(5, 12)
+    torch.testing.assert_close(source.eval()(x), target.eval()(x))
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_weights_that_lie_nowhere_are_refused(kind):
+    here, nowhere = make(kind, d_in=15), make(kind, d_in=15).to("meta")
+    message = "must have its weights in memory, got them on the meta device"
+    with pytest.raises(ValueError, match=f"target {message}"):
+        copy_weights(here, nowhere)
+    with pytest.raises(ValueError, match=f"source {message}"):
+        copy_weights(nowhere, here)

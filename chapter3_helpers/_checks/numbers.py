@@ -33,7 +33,7 @@ def check_number(name: str, value: float, low: float = -math.inf, high: float = 
     """Refuse anything but a finite number in [low, high); return it as Python's ``float``."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number, got {value!r} ({type(value).__name__})")
-    if not (math.isfinite(value) and low <= value < high):
+    if not (low <= value < high and math.isfinite(value)):
         unbounded = (low, high) == (-math.inf, math.inf)
         expected = "a finite number" if unbounded else f"in [{low:g}, {high:g})"
         raise ValueError(f"{name} must be {expected}, got {value}")

@@ -255,10 +255,10 @@ class Explorer(widgets.VBox):
 
     def _draw_thumbnails(self, panels: Sequence[Panel]) -> None:
         """Draw what lies under the buttons of a ``Thumbnails`` control."""
+        heads = next((panel for panel in panels if isinstance(panel, Heads)), None)
         for control in self.controls:
-            for panel in panels if isinstance(control, Thumbnails) else ():
-                if isinstance(panel, Heads):
-                    self.places[control.name].children[0].value = panel.html()
+            if heads and isinstance(control, Thumbnails):
+                self.places[control.name].children[0].value = heads.html()
 
     def __repr__(self) -> str:
         return f"Explorer: {self.name}. Run this cell in JupyterLab to move its controls."
