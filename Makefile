@@ -119,13 +119,13 @@ book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, 
 	python -m sphinx --fresh-env --write-all --fail-on-warning --keep-going -b html docs docs/_build/html
 
 questions: setup  ## write notebooks/questions.md from docs/questions.json
-	python -m docs.questions
+	python -m tools.questions
 
 bench: setup  ## measure every implementation of attention: table, JSON and plot in benchmarks/
 	python -m chapter3_helpers.benchmarks $(BENCH_ARGS)
 
 regen: setup  ## run every notebook and store what it prints; then read `git diff`
-	python -m tests.regression.regenerate $(NOTEBOOKS)
+	python -m tools.regenerate $(NOTEBOOKS)
 	nbstripout --keep-output --keep-count --keep-id --extra-keys "metadata.widgets cell.metadata.execution" --verify $(NOTEBOOKS)
 
 lint: setup  ## check style of code and notebooks

@@ -9,7 +9,7 @@ The lessons lie here, one a notebook, in the order in which they build on one an
 What notebooks share: sentence, lexicon, plots, diagrams/, copy_weights.
 What supports them:
 
-    training/    toy tasks and languages, next-word prediction, training loops with a progress bar
+    tasks/       toy tasks and languages, next-word prediction, training loops with a progress bar
     benchmarks/  every implementation of attention, timed
     exercises/   what checks a reader's answers, one file a notebook
     explorers/   sliders and the panels that follow them, one file a notebook

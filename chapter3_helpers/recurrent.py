@@ -1,7 +1,7 @@
 """Why attention? One hidden state against a look back at every state.
 
 A word stands for a sentence, and its letters for the words of that sentence; in tensors a letter is
-a number from 0 to 25. ``training.translators`` teaches both models to write such words backwards.
+a number from 0 to 25. ``tasks.translators`` teaches both models to write such words backwards.
 
 Source: sections 3.1 and 3.2. Taught in ``00_why_attention``.
 """

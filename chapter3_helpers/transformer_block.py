@@ -2,7 +2,7 @@
 
 Attention mixes tokens; a feed-forward network with a nonlinearity works on what was mixed;
 positions tell order; residual connections keep what was there. How it learns to predict is in
-``training.next_word``.
+``tasks.next_word``.
 
 Source: lecture notes on self-attention, section 3. Taught in ``09_transformer_block``.
 """

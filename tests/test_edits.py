@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.notebook_files import NOTEBOOKS, code_cells, read, tags
+from tools.notebook_files import NOTEBOOKS, code_cells, read, tags
 
 SLOW = (
     "perf_counter",

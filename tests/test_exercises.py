@@ -31,7 +31,7 @@ from chapter3_helpers.exercises.tensor_parallel import KV_HEADS_HERE
 from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS, CIRCLE
 from chapter3_helpers.handmade_transformer import MODEL
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
-from tests.notebook_files import code_cells, exercises_with_answers, numbered_paths, read, tags
+from tools.notebook_files import code_cells, exercises_with_answers, numbered_paths, read, tags
 
 TOPICS = [
     importlib.import_module(f"chapter3_helpers.exercises.{module.name}")

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.golden import golden
-from tests.notebook_files import NOTEBOOKS, code_cells, read
 from tests.regression.golden_values import (
     SECTIONS,
     contains,
@@ -12,6 +11,7 @@ from tests.regression.golden_values import (
     numbers_in,
     values_of,
 )
+from tools.notebook_files import NOTEBOOKS, code_cells, read
 
 TAUGHT = sorted({name for names in SECTIONS.values() for name in names})
 

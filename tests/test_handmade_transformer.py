@@ -23,7 +23,7 @@ from chapter3_helpers.handmade_transformer import (
     untokenize,
 )
 from tests.golden import golden
-from tests.notebook_files import NOTEBOOKS, code_cells, read
+from tools.notebook_files import NOTEBOOKS, code_cells, read
 
 TEXTS = ["".join(letters) for n in range(1, 6) for letters in itertools.product("ab", repeat=n)]
 SHAPES = {name: weights.shape for name, weights in MODEL.weights().items()}

@@ -5,7 +5,7 @@ import re
 import nbformat
 import pytest
 
-from tests.notebook_files import (
+from tools.notebook_files import (
     NOTEBOOKS,
     closed_cells,
     explorer_calls,

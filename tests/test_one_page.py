@@ -17,9 +17,9 @@ from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
 import chapter3_helpers
 from chapter3_helpers.positions import alibi_bias, apply_rotary, rotary_frequencies
-from tests import glossary
-from tests.notebook_files import ONE_PAGE, code_cells, numbered_paths, read
 from tests.test_notebooks import path_cells
+from tools import glossary
+from tools.notebook_files import ONE_PAGE, code_cells, numbered_paths, read
 
 PAGE = read(ONE_PAGE)
 CELL, COMPARE, LEARN = (cell.source for cell in code_cells(PAGE)[1:4])

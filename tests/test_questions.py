@@ -2,7 +2,7 @@
 
 import re
 
-from docs import questions
+from tools import questions
 
 ROWS = questions.rows()
 PLACE = re.compile(r"[\w.-]+/[\w.-]+#\d+|[\w-]+(\.[\w-]+)+/[\w./?=-]+")  # an issue, or an address

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
-from chapter3_helpers.training.translators import random_words
+from chapter3_helpers.tasks.translators import random_words
 
 BOTH = [EncoderDecoder, BahdanauDecoder]
 WORDS = random_words(count=3, length=7, seed=5)  # (B, T)

@@ -63,9 +63,7 @@ from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
 from chapter3_helpers.recurrent import tokenize as spell
 from chapter3_helpers.sentence import embed_text, example_batch
 from chapter3_helpers.softmax import softmax, softmax_naive
-from chapter3_helpers.tensor_parallel import exchanged_bytes
-from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from chapter3_helpers.training import (
+from chapter3_helpers.tasks import (
     last_holder,
     leaky_mask,
     loop,
@@ -76,6 +74,8 @@ from chapter3_helpers.training import (
     translators,
     who_whom,
 )
+from chapter3_helpers.tensor_parallel import exchanged_bytes
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from chapter3_helpers.transformer_block import (
     GPT,
     FeedForward,

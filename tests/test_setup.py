@@ -10,8 +10,8 @@ import yaml
 from packaging.requirements import Requirement
 from rattler import MatchSpec
 
-from tests.notebook_files import notebook_paths, numbered_paths, read
-from tests.regression.regenerate import README_NOTEBOOK, README_PICTURE, readme_picture
+from tools.notebook_files import notebook_paths, numbered_paths, read
+from tools.regenerate import README_NOTEBOOK, README_PICTURE, readme_picture
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

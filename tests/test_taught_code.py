@@ -12,8 +12,8 @@ from chapter3_helpers.copy_weights import copy_weights
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.softmax import softmax_naive
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
-from tests.notebook_files import NOTEBOOKS, code_cells, read
 from tests.taught_code import defined_names, first_difference, wrong_marks
+from tools.notebook_files import NOTEBOOKS, code_cells, read
 
 # notebook, module, and the names that each teaches in a cell of its own
 TAUGHT = {

@@ -13,7 +13,7 @@ import torch
 from filelock import FileLock
 from torch import nn
 
-from chapter3_helpers.training import trained as store
+from chapter3_helpers.tasks import trained as store
 
 SETTINGS = (bool, int, float, str)
 

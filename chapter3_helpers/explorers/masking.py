@@ -20,9 +20,9 @@ from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
 from chapter3_helpers.softmax import softmax
+from chapter3_helpers.tasks.pronoun_sentences import encode
+from chapter3_helpers.tasks.pronouns import trained_reader
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from chapter3_helpers.training.pronoun_sentences import encode
-from chapter3_helpers.training.pronouns import trained_reader
 
 LEARNED, RANDOM = "learned in 03", "random"
 FIRST, SECOND = "-inf, then softmax", "softmax, zero, renormalise"
@@ -188,8 +188,8 @@ def masking_code(settings: Settings) -> list[str]:
     else:
         sentence = f"tokens, x = encode({settings['text']!r})"
         imports = [
-            "from chapter3_helpers.training.pronoun_sentences import encode",
-            "from chapter3_helpers.training.pronouns import trained_reader",
+            "from chapter3_helpers.tasks.pronoun_sentences import encode",
+            "from chapter3_helpers.tasks.pronouns import trained_reader",
         ]
         model = ["attention = trained_reader().model"]
     return [

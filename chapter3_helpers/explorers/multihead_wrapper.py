@@ -13,7 +13,7 @@ from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
-from chapter3_helpers.training import who_whom
+from chapter3_helpers.tasks import who_whom
 
 CONTROLS = (
     Buttons(

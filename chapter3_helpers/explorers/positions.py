@@ -39,8 +39,8 @@ from chapter3_helpers.positions import (
     rotary_frequencies,
 )
 from chapter3_helpers.softmax import softmax
+from chapter3_helpers.tasks.last_holder import sinusoids
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
-from chapter3_helpers.training.last_holder import sinusoids
 
 NONE, LEARNED, SINUSOIDS = "none", "learned", "sinusoids"
 LINEAR, ALIBI, ROTARY = "linear bias", "ALiBi", "rotary"

@@ -12,8 +12,8 @@ from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
 from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
-from chapter3_helpers.training.pronoun_sentences import PRONOUNS, encode, find_answer
-from chapter3_helpers.training.pronouns import trained_reader
+from chapter3_helpers.tasks.pronoun_sentences import PRONOUNS, encode, find_answer
+from chapter3_helpers.tasks.pronouns import trained_reader
 
 SENTENCE = "The dog left the milk in the glass because it was sour"
 BATCHES = (*range(0, 100, 5), *range(100, 200, 20), 200, 300, 400, 500)

@@ -17,7 +17,7 @@ from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.source import source_of
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.recurrent import ALPHABET, BahdanauDecoder, EncoderDecoder, tokenize
-from chapter3_helpers.training.translators import trained_translator, translate
+from chapter3_helpers.tasks.translators import trained_translator, translate
 
 LONGEST = 24
 ONE_STATE, LOOKING_BACK = "one state", "looking back"

@@ -25,7 +25,7 @@ from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import Explorer, described
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.recurrent import ALPHABET
-from chapter3_helpers.training.phrases import (
+from chapter3_helpers.tasks.phrases import (
     LENGTH,
     LetterReader,
     encode,
@@ -203,7 +203,7 @@ def transformer_block_code(settings: Settings, kind: type[nn.Module] = LetterRea
     names = ", ".join([*imported, "encode", "layer_weights", "trained_reader"])
     return [
         "import torch",
-        f"from chapter3_helpers.training.phrases import {names}",
+        f"from chapter3_helpers.tasks.phrases import {names}",
         "",
         *own,
         f"trained = trained_reader({kind.__name__}, {num_layers}, {settings['residual']})",

@@ -15,8 +15,8 @@ from sphinx.application import Sphinx
 from sphinx.search.en import SearchEnglish
 from sphinx.transforms import SphinxTransform
 
-from tests.glossary import TERMS, Term, find
-from tests.notebook_files import ONE_PAGE
+from tools.glossary import TERMS, Term, find
+from tools.notebook_files import ONE_PAGE
 
 PAGE = "notebooks/glossary"
 INTRODUCTION = """# Glossary

@@ -14,7 +14,7 @@ from folds import MARK
 from sphinx.application import Sphinx
 from sphinx.util.display import status_iterator
 
-from tests.notebook_files import explorer_calls, notebook_paths, read
+from tools.notebook_files import explorer_calls, notebook_paths, read
 
 FOLDED = {"source_hidden": "hide-input", "outputs_hidden": "hide-output"}  # for MyST-NB
 TABLE_HEADING = "## The map of the series"

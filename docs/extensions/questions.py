@@ -14,7 +14,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-from docs.questions import PAGE, rows
+from tools.questions import PAGE, rows
 
 
 class IndexWords(SphinxTransform):

@@ -31,7 +31,7 @@ from chapter3_helpers.explorers.core.controls import (
 from chapter3_helpers.explorers.core.hands import SCRIPT
 from chapter3_helpers.explorers.core.style import CSS
 from chapter3_helpers.explorers.core.widget import Explorer
-from tests.notebook_files import ExplorerCall
+from tools.notebook_files import ExplorerCall
 
 MOST_STATES = (640, 320, 160, 80)  # as many as fit into the largest size
 MOST_STEPS = 11

@@ -14,7 +14,7 @@ from chapter3_helpers.explorers.masking import (
     SENTENCE,
     masking_explorer,
 )
-from chapter3_helpers.training.pronoun_sentences import reason_first
+from chapter3_helpers.tasks.pronoun_sentences import reason_first
 from tests.explorers import Shown
 
 

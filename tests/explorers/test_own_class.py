@@ -24,8 +24,8 @@ from chapter3_helpers.explorers.core.mechanisms import (
 from chapter3_helpers.explorers.core.panels import Note
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from tests.explorers import find, run
-from tests.notebook_files import explorer_calls
-from tests.regression.stills import first_state
+from tools.notebook_files import explorer_calls
+from tools.stills import first_state
 
 NO_MASK = "scores = mask_scores(scores)", "pass"
 NO_SCALING = " / keys.shape[-1] ** 0.5", ""

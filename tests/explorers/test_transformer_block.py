@@ -9,8 +9,8 @@ from chapter3_helpers.explorers.transformer_block import (
     ONE,
     transformer_block_explorer,
 )
-from chapter3_helpers.training import phrases
-from chapter3_helpers.training.phrases import LetterReader, encode, layer_weights, trained_reader
+from chapter3_helpers.tasks import phrases
+from chapter3_helpers.tasks.phrases import LetterReader, encode, layer_weights, trained_reader
 from tests.explorers import Shown
 
 

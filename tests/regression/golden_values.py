@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.golden import golden
-from tests.notebook_files import code_cells, printed, read, tags
+from tools.notebook_files import code_cells, printed, read, tags
 
 # Which notebooks teach a section; a value must be printed in at least one of them.
 SECTIONS = {

@@ -10,10 +10,10 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from tests.notebook_files import NOTEBOOKS, code_cells, notebook_paths, printed, read, tags
-from tests.regression import regenerate
 from tests.regression.golden_values import missing_values
 from tests.regression.tolerance import align_numbers
+from tools import regenerate
+from tools.notebook_files import NOTEBOOKS, code_cells, notebook_paths, printed, read, tags
 
 ROOT = NOTEBOOKS.parent
 # A cell for each kind of output that the notebooks have, and for each fault that is planted below.

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from tests.ui.lab import HOW_TO_GET_IT, browse, find_chromium, serve
+from tools.lab import HOW_TO_GET_IT, browse, find_chromium, serve
 
 
 @pytest.fixture(scope="package")

@@ -6,9 +6,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from docs.questions import rows
-from tests.glossary import TERMS
-from tests.notebook_files import NOTEBOOKS, closed_cells, notebook_paths, read
+from tools.glossary import TERMS
+from tools.notebook_files import NOTEBOOKS, closed_cells, notebook_paths, read
+from tools.questions import rows
 
 BOOK = NOTEBOOKS.parent / "docs" / "_build" / "html"
 built = pytest.mark.skipif(

@@ -18,7 +18,7 @@ from chapter3_helpers.explorers.core.controls import (
 )
 from chapter3_helpers.explorers.core.mechanisms import V2
 from tests.ui.driver import PageExplorer
-from tests.ui.lab import errors, open_notebook, run_all, write_notebook
+from tools.lab import errors, open_notebook, run_all, write_notebook
 
 BIG = """
 from chapter3_helpers.explorers import attention_explorer

@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.listening import listening_addresses
-from tests.notebook_files import NOTEBOOKS
-from tests.ui.lab import free_port
+from tools.lab import free_port
+from tools.notebook_files import NOTEBOOKS
 
 ROOT = NOTEBOOKS.parent
 

@@ -17,7 +17,10 @@ from playwright.sync_api import expect
 from chapter3_helpers import explorers
 from chapter3_helpers.explorers.core.controls import Picked
 from chapter3_helpers.explorers.core.widget import Explorer
-from tests.notebook_files import (
+from tests.ui.driver import PARSE, READ, PageExplorer, value_of
+from tests.ui.test_book import OPEN, built, offline_page, visit
+from tools.lab import choose_theme, errors, open_notebook, run_all, write_notebook
+from tools.notebook_files import (
     NOTEBOOKS,
     ExplorerCall,
     closed_cells,
@@ -27,9 +30,6 @@ from tests.notebook_files import (
     numbered_paths,
     read,
 )
-from tests.ui.driver import PARSE, READ, PageExplorer, value_of
-from tests.ui.lab import choose_theme, errors, open_notebook, run_all, write_notebook
-from tests.ui.test_book import OPEN, built, offline_page, visit
 
 WHOLE = NOTEBOOKS / "02_softmax.ipynb"  # one of the quickest
 ROOT = Path(__file__).parents[2]

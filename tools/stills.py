@@ -16,8 +16,8 @@ from chapter3_helpers.explorers.core.controls import Thumbnails
 from chapter3_helpers.explorers.core.panels import escape
 from chapter3_helpers.explorers.core.style import STYLE
 from chapter3_helpers.explorers.core.widget import Explorer
-from tests.notebook_files import explorer_calls
-from tests.ui.lab import browse, find_chromium
+from tools.lab import browse, find_chromium
+from tools.notebook_files import explorer_calls
 
 WIDTH = 900
 

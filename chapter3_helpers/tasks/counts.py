@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from chapter3_helpers.training.next_word import Text
+from chapter3_helpers.tasks.next_word import Text
 
 ADDED = (3, 10, 30, 100, 300)  # how many words more a row of counts may get
 

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from chapter3_helpers.training.counts import ADDED, counting_losses
-from chapter3_helpers.training.next_word import Text
+from chapter3_helpers.tasks.counts import ADDED, counting_losses
+from chapter3_helpers.tasks.next_word import Text
 
 VOCAB = 5
 

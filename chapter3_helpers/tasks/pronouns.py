@@ -15,16 +15,16 @@ from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers.dot_products import simple_self_attention
-from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from chapter3_helpers.training.loop import minimise
-from chapter3_helpers.training.pronoun_sentences import (
+from chapter3_helpers.tasks.loop import minimise
+from chapter3_helpers.tasks.pronoun_sentences import (
     PRONOUNS,
     WORDS,
     encode,
     find_answer,
     split_sentences,
 )
-from chapter3_helpers.training.trained import Trained, trained
+from chapter3_helpers.tasks.trained import Trained, trained
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
 BATCH_SIZE = 32
 LEARNING_RATE = 0.1  # the largest: it rises at first and falls to zero at the end

@@ -17,9 +17,9 @@ from torch import nn
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.positions import LearnedPositions
 from chapter3_helpers.recurrent import ALPHABET, tokenize
-from chapter3_helpers.training.loop import generator_from, minimise
-from chapter3_helpers.training.next_word import next_token_losses
-from chapter3_helpers.training.trained import Trained, trained
+from chapter3_helpers.tasks.loop import generator_from, minimise
+from chapter3_helpers.tasks.next_word import next_token_losses
+from chapter3_helpers.tasks.trained import Trained, trained
 
 LENGTH = 24  # letters in a text
 LENGTHS = (4, 11)  # the shortest and the longest phrase

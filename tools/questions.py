@@ -9,7 +9,7 @@ import re
 from functools import cache
 from typing import Any
 
-from tests.notebook_files import NOTEBOOKS, notebook_paths, read
+from tools.notebook_files import NOTEBOOKS, notebook_paths, read
 
 DATA = NOTEBOOKS.parent / "docs" / "questions.json"
 PAGE = NOTEBOOKS / "questions.md"

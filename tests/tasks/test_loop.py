@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers.training.loop import minimise
+from chapter3_helpers.tasks.loop import minimise
 
 
 def weights_after(batches, **options):

@@ -19,7 +19,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.notebook_files import KERNEL
+from tools.notebook_files import KERNEL
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 HOW_TO_GET_IT = (

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-from chapter3_helpers.training.loop import generator_from
+from chapter3_helpers.tasks.loop import generator_from
 
 PRONOUNS = ("er", "sie", "es")
 NOUNS = {  # two of each kind are masculine in German, two feminine, two neuter

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from chapter3_helpers.masking import causal_mask
-from chapter3_helpers.training.leaky_mask import (
+from chapter3_helpers.tasks.leaky_mask import (
     FOLLOWERS,
     WORDS,
     LeakyLanguageModel,
@@ -20,8 +20,8 @@ from chapter3_helpers.training.leaky_mask import (
     train,
     write,
 )
-from chapter3_helpers.training.loop import generator_from
-from chapter3_helpers.training.next_word import next_token_losses
+from chapter3_helpers.tasks.loop import generator_from
+from chapter3_helpers.tasks.next_word import next_token_losses
 
 T = 8
 LOOKS = {"causal": 0, "off by one": 1, "no mask": T - 1}

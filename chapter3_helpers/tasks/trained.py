@@ -42,7 +42,7 @@ def trained(
             is shown then.
         seed: of the model's first numbers. What is drawn elsewhere stays as it is.
 
-    >>> from chapter3_helpers.training.loop import minimise
+    >>> from chapter3_helpers.tasks.loop import minimise
     >>> def train(layer, **options):
     ...     return minimise(layer, lambda _: layer.weight.square().mean(), 20, 0.1, "", **options)
     >>> states, losses = trained(nn.Linear, train, 3, 2, every=10)

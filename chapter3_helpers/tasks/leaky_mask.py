@@ -15,8 +15,8 @@ from torch.nn import functional
 from chapter3_helpers._checks.numbers import check_choice, check_size
 from chapter3_helpers._checks.tensors import check_ids
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.training.loop import generator_from, minimise
-from chapter3_helpers.training.next_word import next_token_losses
+from chapter3_helpers.tasks.loop import generator_from, minimise
+from chapter3_helpers.tasks.next_word import next_token_losses
 
 FOLLOWERS = {
     **{"the": ("cat", "dog"), "my": ("cat", "dog")},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 
-from tests.notebook_files import NOTEBOOKS, numbered_paths
+from tools.notebook_files import NOTEBOOKS, numbered_paths
 
 FILE = NOTEBOOKS.parent / "docs" / "glossary.json"
 HEADING = "## Glossary"

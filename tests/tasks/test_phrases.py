@@ -2,7 +2,7 @@
 
 import torch
 
-from chapter3_helpers.training.phrases import (
+from chapter3_helpers.tasks.phrases import (
     LENGTH,
     LetterReader,
     continued,

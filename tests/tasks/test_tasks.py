@@ -8,8 +8,7 @@ from torch import nn
 
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
-from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from chapter3_helpers.training import (
+from chapter3_helpers.tasks import (
     last_holder,
     leaky_mask,
     next_word,
@@ -20,6 +19,7 @@ from chapter3_helpers.training import (
     translators,
     who_whom,
 )
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from chapter3_helpers.transformer_block import MinimalLanguageModel
 
 SENTENCES = pronoun_sentences.split_sentences().training[:50]

@@ -15,8 +15,8 @@ from torch.nn import functional
 
 from chapter3_helpers._checks.numbers import check_size, check_sizes
 from chapter3_helpers.recurrent import ALPHABET, check_letters, tokenize
-from chapter3_helpers.training.loop import generator_from, minimise
-from chapter3_helpers.training.trained import Trained, trained
+from chapter3_helpers.tasks.loop import generator_from, minimise
+from chapter3_helpers.tasks.trained import Trained, trained
 
 TRAINED_LENGTHS = (4, 10)  # the shortest and the longest word of the training
 BATCH_SIZE = 32

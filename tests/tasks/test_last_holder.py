@@ -6,7 +6,7 @@ Bounds hold for the seeds 0 to 5, with room to spare.
 import pytest
 import torch
 
-from chapter3_helpers.training.last_holder import (
+from chapter3_helpers.tasks.last_holder import (
     SCHEMES,
     StoryReader,
     answer,

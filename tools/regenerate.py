@@ -1,4 +1,4 @@
-"""Run every notebook and store what it prints: ``python -m tests.regression.regenerate``.
+"""Run every notebook and store what it prints: ``python -m tools.regenerate``.
 
 The result depends on the code alone: no timing, no widget state, no half-drawn progress bar is
 kept, so that ``git diff`` shows what a change did and nothing else.
@@ -18,9 +18,9 @@ from playwright.sync_api import Page
 from tqdm import tqdm
 from traitlets.config import Config
 
-from tests import glossary
-from tests.notebook_files import KERNEL, LANGUAGE, NOTEBOOKS, ONE_PAGE, notebook_paths
-from tests.regression.stills import add_stills, photographer
+from tools import glossary
+from tools.notebook_files import KERNEL, LANGUAGE, NOTEBOOKS, ONE_PAGE, notebook_paths
+from tools.stills import add_stills, photographer
 
 README_NOTEBOOK = "07_fused_multihead.ipynb"
 README_PICTURE = NOTEBOOKS.parent / "docs" / "heads.png"

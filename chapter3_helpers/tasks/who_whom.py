@@ -18,8 +18,8 @@ from torch.nn import functional
 
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import embed_text, split_tokens
-from chapter3_helpers.training.loop import minimise
-from chapter3_helpers.training.trained import Trained, trained
+from chapter3_helpers.tasks.loop import minimise
+from chapter3_helpers.tasks.trained import Trained, trained
 
 NAMES = (
     *("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hal", "Ida", "Jon", "Kim", "Leo", "Mia"),

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from chapter3_helpers.causal_attention import CausalAttention
-from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from chapter3_helpers.training.riddles import (
+from chapter3_helpers.tasks.riddles import (
     ANIMALS,
     WORDS,
     T,
@@ -19,6 +18,7 @@ from chapter3_helpers.training.riddles import (
     report,
     train,
 )
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
 SOUND, FOOD = 1, 4  # where they stand
 

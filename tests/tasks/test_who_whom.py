@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
-from chapter3_helpers.training.who_whom import (
+from chapter3_helpers.tasks.who_whom import (
     D_IN,
     T,
     WhoWhomReader,

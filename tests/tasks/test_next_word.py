@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 import torch
 
-from chapter3_helpers.training import next_word
-from chapter3_helpers.training.next_word import (
+from chapter3_helpers.tasks import next_word
+from chapter3_helpers.tasks.next_word import (
     docstring_text,
     docstring_words,
     mean_loss,

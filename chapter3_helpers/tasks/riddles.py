@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers.training.loop import minimise
+from chapter3_helpers.tasks.loop import minimise
 
 CLUES = {  # what it sounds like, what it usually eats
     "dog": ("barks", "bones"),

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers.training.loop import minimise
-from chapter3_helpers.training.trained import trained
+from chapter3_helpers.tasks.loop import minimise
+from chapter3_helpers.tasks.trained import trained
 
 CALLS = []
 

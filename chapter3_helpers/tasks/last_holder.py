@@ -22,7 +22,7 @@ from chapter3_helpers.positions import (
     rotary_frequencies,
 )
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.training.loop import generator_from, minimise
+from chapter3_helpers.tasks.loop import generator_from, minimise
 
 PEOPLE = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn")
 THINGS = ("key", "lamp", "map", "ring", "book", "coin")

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from chapter3_helpers._checks.tensors import check_ids
 from chapter3_helpers.sentence import split_tokens
-from chapter3_helpers.training.loop import device_of, minimise
+from chapter3_helpers.tasks.loop import device_of, minimise
 
 BATCH_SIZE = 32
 LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from chapter3_helpers.recurrent import ALPHABET, BahdanauDecoder, EncoderDecoder
-from chapter3_helpers.training.translators import (
+from chapter3_helpers.tasks.translators import (
     accuracy_by_length,
     random_words,
     train,

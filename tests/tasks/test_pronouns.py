@@ -11,8 +11,7 @@ from torch import nn
 
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.copy_weights import copy_weights
-from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from chapter3_helpers.training.pronoun_sentences import (
+from chapter3_helpers.tasks.pronoun_sentences import (
     NEW_PAIRS,
     PRONOUNS,
     Answer,
@@ -21,7 +20,8 @@ from chapter3_helpers.training.pronoun_sentences import (
     reason_first,
     split_sentences,
 )
-from chapter3_helpers.training.pronouns import PlainAttention, report, train, trained_reader
+from chapter3_helpers.tasks.pronouns import PlainAttention, report, train, trained_reader
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
 SOUR = "The dog left the milk in the glass because it was sour."
 SPLIT = split_sentences()
@@ -122,7 +122,7 @@ def test_labels_without_sense_teach_nothing(monkeypatch):
         return find_answer(tokens)._replace(pronoun=next(pronouns))
 
     with monkeypatch.context() as patched:
-        patched.setattr("chapter3_helpers.training.pronouns.find_answer", wrong_answer)
+        patched.setattr("chapter3_helpers.tasks.pronouns.find_answer", wrong_answer)
         model, _ = learn(batches=200)
     right, found, _ = report(model, SPLIT.new)
     assert right < 0.5

@@ -1,0 +1,1 @@
+"""What makes things: notebooks run again and stored, pictures of explorers, pages from data."""
