@@ -43,6 +43,10 @@ def arrow(*ends, names="xyz", **more):
     return Diagram("t", blocks(*names), [Arrow(*ends, **more)])
 
 
+def bracket(*names):
+    return Diagram("t", blocks("x"), brackets=[Bracket("b", names)])
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -62,6 +66,8 @@ def arrow(*ends, names="xyz", **more):
         (lambda: Arrow("x", "y", weight=1.5), "weight must be from 0 to 1"),
         (lambda: Diagram("t", blocks("x", "x")), "names of their own, got two 'x'"),
         (lambda: arrow("x", "w"), "that are there, got 'w'"),
+        (lambda: bracket("x", "w"), "that are there, got 'w'"),
+        (lambda: Diagram("t", [x(), x(name="y")]), "places of their own, got 'x' and 'y' at "),
         (lambda: arrow("x", "z"), "must not cross a block"),
         (lambda: x(name=3), "name must be a text, got int"),
         (lambda: x(values=np.ones(3) * 1j), "must be real numbers"),

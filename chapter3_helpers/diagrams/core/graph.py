@@ -22,10 +22,23 @@ class Graph:
     _routes: dict[Arrow, tuple[Route, ...]] = field(default_factory=dict, init=False)
 
     def __post_init__(self):
+        stand: dict[tuple[int, int], str] = {}  # place -> which block
         for thing in self.blocks:
             if thing.name in self._ends:
                 raise ValueError(f"blocks must have names of their own, got two {thing.name!r}")
             self._ends[thing.name] = thing
+            if thing.at in stand:
+                raise ValueError(
+                    "blocks must have places of their own, got "
+                    f"{stand[thing.at]!r} and {thing.name!r} at {thing.at}"
+                )
+            stand[thing.at] = thing.name
+        for bracket in self.brackets:
+            for name in bracket.blocks:
+                if name not in self._ends:
+                    raise ValueError(
+                        f"bracket {bracket.text!r} must hold blocks that are there, got {name!r}"
+                    )
         self._ends.update({bracket.text: bracket for bracket in self.brackets} | self._ends)
         spots: set[tuple] = set()  # of words on arrows
         for arrow in self.arrows:
