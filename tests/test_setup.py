@@ -1,13 +1,18 @@
 """The project's own files agree with one another: packages, ranges, pins, targets, names."""
 
+import ast
 import importlib.util
 import re
 import subprocess
+import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from rattler import MatchSpec
 
 from tools.notebook_files import notebook_paths, numbered_paths, read
@@ -27,7 +32,7 @@ CONDA_NAMES = {
 def requirements(*extras: str) -> dict[str, Requirement]:
     """Return what pyproject.toml asks for, by name, with the packages of some extras."""
     lines = list(PROJECT["dependencies"])
-    for extra in extras or ("test",):
+    for extra in extras:
         lines += PROJECT["optional-dependencies"][extra]
     return {requirement.name: requirement for requirement in map(Requirement, lines)}
 
@@ -40,7 +45,7 @@ def pins(file: str = "constraints.txt") -> list[Requirement]:
 def test_conda_asks_for_the_same_packages_in_the_same_ranges():
     wanted = {
         CONDA_NAMES.get(name, name): str(requirement.specifier)
-        for name, requirement in requirements().items()
+        for name, requirement in requirements("test").items()
     }
     wanted |= {"python": PROJECT["requires-python"], "pip": ""}
     found = {}
@@ -49,6 +54,27 @@ def test_conda_asks_for_the_same_packages_in_the_same_ranges():
         name, constraint = re.fullmatch(r"([a-z0-9-]+)(.*)", spec).groups()
         found[name] = constraint
     assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("folder", "extras"), [("chapter3_helpers", ()), ("tools", ("test",)), ("tests", ("test",))]
+)
+def test_every_package_that_is_imported_is_declared(folder, extras):
+    declared = set(map(canonicalize_name, requirements(*extras)))
+    packages = packages_distributions()  # what is imported -> what is installed
+    imported = set()
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                imported.add(node.module.split(".")[0])
+    foreign = {name for name in imported - sys.stdlib_module_names if not (ROOT / name).is_dir()}
+    assert len(foreign) >= 5
+    undeclared = {
+        name for name in foreign if declared.isdisjoint(map(canonicalize_name, packages[name]))
+    }
+    assert not undeclared
 
 
 def test_every_direct_package_is_pinned_inside_its_range_and_for_any_build():
