@@ -15,18 +15,19 @@ INSTALLED := $(VENV)/.installed
 BOOK_INSTALLED := $(VENV)/.book-installed
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 
-# Jupyter, IPython and matplotlib keep their files in here, so that nothing outside is touched.
-STATE := $(CURDIR)/.jupyter
-export JUPYTER_CONFIG_DIR := $(STATE)/config
-export JUPYTER_DATA_DIR := $(STATE)/data
-export JUPYTER_RUNTIME_DIR := $(STATE)/runtime
-export IPYTHONDIR := $(STATE)/ipython
-export MPLCONFIGDIR := $(STATE)/matplotlib
+# Jupyter, IPython and matplotlib keep their files in here, so that nothing outside is touched. No
+# target below has $(CURDIR) in its name: a blank in it would make two targets of one.
+STATE := .jupyter
+export JUPYTER_CONFIG_DIR := $(CURDIR)/$(STATE)/config
+export JUPYTER_DATA_DIR := $(CURDIR)/$(STATE)/data
+export JUPYTER_RUNTIME_DIR := $(CURDIR)/$(STATE)/runtime
+export IPYTHONDIR := $(CURDIR)/$(STATE)/ipython
+export MPLCONFIGDIR := $(CURDIR)/$(STATE)/matplotlib
 export JUPYTER_PLATFORM_DIRS := 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-# Wide names in the file list; no figure is higher than a projector's window. What is closed says no
-# first line of what came out, which is an answer, and can be opened where the code is folded as well.
+# Wide names in the file list; no figure is higher than a projector's window. Collapsed outputs show
+# no preview, because the preview would reveal the answer, and open where the code is folded as well.
 define CUSTOM_CSS
 body { --jp-sidebar-min-width: 280px }
 .jp-RenderedImage img { max-height: calc(100vh - 130px); width: auto }

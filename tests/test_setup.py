@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -110,6 +111,17 @@ def test_make_help_lists_every_target():
     output = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     listed = {line.split()[1] for line in output.splitlines() if line.startswith("  make ")}
     assert listed == set(phony) >= {"setup", "lab", "test", "regen", "lint", "clean", "help"}
+
+
+def test_make_works_in_a_folder_with_a_blank_in_its_name(tmp_path):
+    folder = tmp_path / "with a blank"
+    folder.mkdir()
+    for name in ("Makefile", "constraints.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    for target in ("help", "lab", "test", "check-torch"):
+        command = ["make", "--dry-run", target, "TORCH=2.15.0"]
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert (result.returncode, result.stderr) == (0, ""), target
 
 
 def test_every_notebook_has_a_module_tests_and_exercises_of_its_name():
