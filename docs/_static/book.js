@@ -165,19 +165,27 @@ document.addEventListener("DOMContentLoaded", () => {
   else markWhatWasSearched();
 });
 
-// Sphinx lists the pages that have every word. Where none has, they are searched for all words but one.
+// Sphinx lists the pages that have every word. Where none has, these are the pages with the most of
+// them. Each word is searched for once.
 function searchWithFewerWords() {
   const search = Search.performTermsSearch;
   Search.performTermsSearch = (words, excluded) => {
-    let tried = [words], found = search(words, excluded);
-    while (!found.length && tried[0].size > 1) {
-      const fewer = tried.flatMap((some) => [...some].map((out) => [...some].filter((word) => word !== out)));
-      tried = [...new Map(fewer.map((some) => [some.join(), new Set(some)])).values()];
-      found = tried.flatMap((some) => search(some, excluded));
+    const found = search(words, excluded);
+    if (found.length || words.size < 2) return found;
+    const pages = new Map();
+    for (const word of words) {
+      for (const result of search(new Set([word]), excluded)) {
+        const page = pages.get(result[0]) ?? { result, words: 0 };
+        if (result[SCORE] > page.result[SCORE]) page.result = result;
+        page.words += 1;
+        pages.set(result[0], page);
+      }
     }
-    return found;
+    const most = Math.max(...[...pages.values()].map((page) => page.words));
+    return [...pages.values()].filter((page) => page.words === most).map((page) => page.result);
   };
 }
+const SCORE = 4; // where a result of Sphinx has it
 
 // Sphinx would mark the words, but not in this theme, and it stops at the first drawing. What led to no
 // section leads to the paragraph with the most of the words.

@@ -229,11 +229,9 @@ def number(known: dict[Any, int], thing: Any) -> int:
 
 
 def write_shared(folder: Path) -> None:
-    """Write the CSS that all explorers share, and what answers to clicks: as a plain script, since
-    a page that was opened from a file cannot import a module."""
+    """Write the CSS that all explorers share, and the script that answers to clicks."""
     (folder / "explorers.css").write_text(CSS, "utf-8")
-    script = SCRIPT.replace("export default { render };", "return hands;")
-    (folder / "hands.js").write_text(f"const c3Hands = (() => {{\n{script}}})();\n", "utf-8")
+    (folder / "hands.js").write_text(SCRIPT, "utf-8")
 
 
 def write(call: ExplorerCall, page: str, folder: Path) -> str:

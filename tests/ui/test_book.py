@@ -2,6 +2,7 @@
 
 import os
 import re
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -120,6 +121,16 @@ def test_what_readers_asked_and_their_words_lead_to_the_answers(page):
     question = next(row["question"] for row in answered if row["verdict"] == "fold")
     page.get_by_role("link", name=question).click()
     expect(page.locator("details.folded[open]")).to_have_count(1)
+
+
+TRACEBACK = """RuntimeError: Expected all tensors to be on the same device, but got mat2 is on cuda:0,
+different from other tensors on cpu (when checking argument in method wrapper_CUDA_bmm), File
+site-packages/torch/nn/modules/module.py, line 1775, in _wrapped_call_impl, return forward_call"""
+
+
+def test_a_pasted_traceback_is_searched_for_at_once(page):
+    visit(page, "search", f"?q={quote(TRACEBACK)}")
+    expect(page.locator("#search-results a").first).to_be_visible(timeout=20_000)
 
 
 def test_printing_opens_what_is_folded(page):

@@ -6,11 +6,12 @@
 // {"q": "row", "k": "column", "show": "one number"} sets row and column to the numbers that were
 // clicked, and show to what stands there. data-stop is what the keyboard reaches: the Tab key stops
 // once at all that have the same one, the arrows walk on.
-
-const SIDES = ["q", "k", "strip"];
+//
+// A page of the book loads this file as it is; hands_widget.js follows it in a notebook.
 
 // Listen to one explorer; pick(settings) is called with what a click changes.
-function hands(root, pick) {
+function c3Hands(root, pick) {
+  const SIDES = ["q", "k", "strip"];
   let hovered = null; // what the mouse is over
   let resting = false; // the keyboard points: a picture that changes under the mouse is no pointing
   let focused = null; // where the keyboard is: which drawing, which stop in it, which of its labels
@@ -130,16 +131,3 @@ function hands(root, pick) {
     watch.disconnect();
   };
 }
-
-// In a notebook: wait until the explorer around this widget is on the page.
-function render({ model, el }) {
-  let stop = null;
-  let frame = requestAnimationFrame(function look() {
-    const root = el.closest(".c3-explorer");
-    if (root) stop = hands(root, (settings) => model.send(settings));
-    else frame = requestAnimationFrame(look);
-  });
-  return () => (cancelAnimationFrame(frame), stop?.());
-}
-
-export default { render };

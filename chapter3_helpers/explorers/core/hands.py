@@ -9,7 +9,9 @@ from typing import Any
 
 import anywidget
 
-SCRIPT = importlib.resources.files(__package__).joinpath("hands.js").read_text("utf-8")
+FOLDER = importlib.resources.files(__package__)
+SCRIPT = FOLDER.joinpath("hands.js").read_text("utf-8")
+WIDGET = FOLDER.joinpath("hands_widget.js").read_text("utf-8")
 
 
 class Hands(anywidget.AnyWidget):
@@ -21,7 +23,7 @@ class Hands(anywidget.AnyWidget):
         pick: is called with the settings that a click changes, such as ``{"row": 2, "column": 0}``.
     """
 
-    _esm = SCRIPT
+    _esm = SCRIPT + WIDGET
 
     def __init__(self, pick: Callable[[Mapping[str, Any]], None]):
         super().__init__(layout={"display": "none"})
