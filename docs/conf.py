@@ -15,7 +15,7 @@ extensions = [
     "pages",
     "folds",
     "formulas",
-    "questions",
+    "question_search",
     "glossary",
 ]
 exclude_patterns = ["_build", "extensions"]

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tools.glossary import TERMS
 from tools.notebook_files import NOTEBOOKS, closed_cells, notebook_paths, read
-from tools.questions import rows
+from tools.questions_page import rows
 
 BOOK = NOTEBOOKS.parent / "docs" / "_build" / "html"
 built = pytest.mark.skipif(

@@ -1,7 +1,7 @@
-"""The page of questions, ``notebooks/questions.md``, made from ``questions.json``.
+"""The page of questions, ``notebooks/questions.md``, made from ``docs/question_data.json``.
 
-``make questions`` writes it. JupyterLab shows it as it stands; the extension of the same name makes
-a page of the book of it.
+``make questions`` writes it. JupyterLab shows it as it stands, and ``question_search`` in
+``docs/extensions`` makes a page of the book of it.
 """
 
 import json
@@ -11,7 +11,7 @@ from typing import Any
 
 from tools.notebook_files import NOTEBOOKS, notebook_paths, read
 
-DATA = NOTEBOOKS.parent / "docs" / "questions.json"
+DATA = NOTEBOOKS.parent / "docs" / "question_data.json"
 PAGE = NOTEBOOKS / "questions.md"
 INTRODUCTION = """# Questions that readers ask
 

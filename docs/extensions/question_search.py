@@ -14,7 +14,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-from tools.questions import PAGE, rows
+from tools.questions_page import PAGE, rows
 
 
 class IndexWords(SphinxTransform):
