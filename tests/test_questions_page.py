@@ -30,7 +30,8 @@ def test_every_link_of_the_page_leads_to_a_heading_that_is_there():
     links = re.findall(r"\]\((\w+)\.ipynb#(\S+)\)", questions_page.PAGE.read_text("utf-8"))
     assert len(links) > len(ROWS) // 2
     for notebook, anchor in links:
-        assert anchor in map(questions_page.anchor, questions_page.sections(notebook)), f"{notebook}#{anchor}"
+        headings = questions_page.sections(notebook)
+        assert anchor in map(questions_page.anchor, headings), f"{notebook}#{anchor}"
 
 
 def test_no_question_stands_twice():

@@ -123,9 +123,9 @@ def test_what_readers_asked_and_their_words_lead_to_the_answers(page):
     expect(page.locator("details.folded[open]")).to_have_count(1)
 
 
-TRACEBACK = """RuntimeError: Expected all tensors to be on the same device, but got mat2 is on cuda:0,
-different from other tensors on cpu (when checking argument in method wrapper_CUDA_bmm), File
-site-packages/torch/nn/modules/module.py, line 1775, in _wrapped_call_impl, return forward_call"""
+TRACEBACK = """RuntimeError: Expected all tensors to be on the same device, but got mat2 is on
+cuda:0, different from other tensors on cpu (when checking argument in method wrapper_CUDA_bmm),
+File site-packages/torch/nn/modules/module.py, line 1775, in _wrapped_call_impl"""
 
 
 def test_a_pasted_traceback_is_searched_for_at_once(page):
