@@ -16,7 +16,6 @@ from torch.nn import functional
 from chapter3_helpers._checks.numbers import (
     check_choice,
     check_heads,
-    check_number,
     check_positive,
     check_sizes,
 )
@@ -145,24 +144,6 @@ def least_seconds(
     return sum(
         max(flops.get(step, 0) / flops_per_second, moved[step] / bytes_per_second) for step in moved
     )
-
-
-def roof(intensity: float, flops_per_second: float, bytes_per_second: float) -> float:
-    """Return the most operations per second that a machine can do at an intensity.
-
-    Raises:
-        TypeError, ValueError: ``intensity`` is not a number from 0 up, or a speed not one above 0.
-
-    >>> roof(2.0, flops_per_second=100.0, bytes_per_second=10.0)  # memory is the limit
-    20.0
-    >>> roof(50.0, flops_per_second=100.0, bytes_per_second=10.0)  # the processor is
-    100.0
-
-    Source: Williams, Waterman and Patterson, "Roofline" (2009).
-    """
-    check_number("intensity", intensity, low=0.0)
-    check_positive(flops_per_second=flops_per_second, bytes_per_second=bytes_per_second)
-    return min(flops_per_second, intensity * bytes_per_second)
 
 
 # From so many on, oneDNN was as fast or faster on both processors that were measured. At every

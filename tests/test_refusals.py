@@ -48,7 +48,6 @@ from chapter3_helpers.performance import (
     count_bytes,
     least_seconds,
     restore,
-    roof,
 )
 from chapter3_helpers.plots import bar_panels, head_grid, heatmap
 from chapter3_helpers.positions import (
@@ -265,9 +264,6 @@ REFUSED = [
     (lambda: replace(SIZES, tokens=0), V, "tokens must be at least 1, got 0"),
     (lambda: least_seconds(SIZES, "split", 0, 1.0), V, "flops_per_second must be above 0, got 0"),
     (lambda: least_seconds(SIZES, "split", 1.0, 0), V, "bytes_per_second must be above 0, got 0"),
-    (lambda: roof(1.0, 0, 1.0), V, "flops_per_second must be above 0, got 0"),
-    (lambda: roof(1.0, 1.0, 0), V, "bytes_per_second must be above 0, got 0"),
-    (lambda: roof(-0.1, 100.0, 10.0), V, "intensity must be in [0, inf), got -0.1"),
     (lambda: count_bytes(SIZES, "nonsense"), V, "variant must be one of 'wrapper', 'split'"),
     (lambda: accelerate("layer"), T, "module must be a torch.nn.Module, got str"),
     (lambda: restore(nn.Linear), T, "module must be a torch.nn.Module, got type"),

@@ -31,7 +31,7 @@ LEAST_SECONDS = Exercise(
         "time hides behind the longer.": (
             lambda flops, moved, fast, wide: flops / fast + moved / wide
         ),
-        "That is operations per second, the height of the roof, not seconds.": (
+        "That is operations per second, not seconds.": (
             lambda flops, moved, fast, wide: min(fast, flops / moved * wide)
         ),
     },

@@ -5,7 +5,6 @@ file                what it holds
 ==================  ==================================================================
 ``attention``       ``attention_explorer``: every mechanism of the chapter, side by side
 ``pronouns``        a second explorer of ``03_trainable_qkv``
-``mask_constants``  a second explorer of ``04_masking``
 the other files     one focused explorer per notebook, in the file of that notebook's topic
 ``core``            what all of them are made of: controls, panels, the widget
 ==================  ==================================================================
@@ -20,15 +19,12 @@ from chapter3_helpers.explorers.dropout import dropout_explorer
 from chapter3_helpers.explorers.fused_multihead import fused_multihead_explorer
 from chapter3_helpers.explorers.grouped_query import grouped_query_explorer
 from chapter3_helpers.explorers.handmade_transformer import handmade_transformer_explorer
-from chapter3_helpers.explorers.mask_constants import mask_constants_explorer
 from chapter3_helpers.explorers.masking import masking_explorer
 from chapter3_helpers.explorers.multihead_wrapper import multihead_wrapper_explorer
-from chapter3_helpers.explorers.performance import performance_explorer
 from chapter3_helpers.explorers.positions import positions_explorer
 from chapter3_helpers.explorers.pronouns import pronouns_explorer
 from chapter3_helpers.explorers.recurrent import recurrent_explorer
 from chapter3_helpers.explorers.softmax import softmax_explorer
-from chapter3_helpers.explorers.tensor_parallel import tensor_parallel_explorer
 from chapter3_helpers.explorers.trainable_qkv import trainable_qkv_explorer
 from chapter3_helpers.explorers.transformer_block import transformer_block_explorer
 
@@ -39,15 +35,12 @@ __all__ = [
     "fused_multihead_explorer",
     "grouped_query_explorer",
     "handmade_transformer_explorer",
-    "mask_constants_explorer",
     "masking_explorer",
     "multihead_wrapper_explorer",
-    "performance_explorer",
     "positions_explorer",
     "pronouns_explorer",
     "recurrent_explorer",
     "softmax_explorer",
-    "tensor_parallel_explorer",
     "trainable_qkv_explorer",
     "transformer_block_explorer",
 ]

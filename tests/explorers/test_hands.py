@@ -16,7 +16,7 @@ from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.strips import Strip, code_of
 from tests.explorers import find
 
-WITHOUT_WEIGHTS = {"dot_products", "performance", "tensor_parallel"}
+WITHOUT_WEIGHTS = {"dot_products"}
 TOPICS = [name.removesuffix("_explorer") for name in explorers.__all__]
 
 

@@ -9,7 +9,6 @@ from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.mechanisms import AT_RANDOM, SIMPLE, V2, WRAPPER
 from chapter3_helpers.explorers.core.panels import Bars, Matrix
-from chapter3_helpers.explorers.performance import MACHINES
 from chapter3_helpers.explorers.pronouns import SENTENCE
 from chapter3_helpers.explorers.trainable_qkv import DRAWS, WIDTHS
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
@@ -58,7 +57,6 @@ SAID = [
     ),
     ("masking", {}, "“sour” looks most at “milk”"),
     ("masking", {"tokens_read": 7}, "The rows above it"),
-    ("mask_constants", {}, "Hidden tokens get weight in the rows of Your, journey, star"),
     ("transformer_block", {}, "“holidayholi” … next, most likely: “d”, "),
     ("transformer_block", {}, "Last time “d” came after “i”."),
     ("transformer_block", {"letter": 3, "layers": "one layer"}, "“i” stands here for the first"),
@@ -76,13 +74,6 @@ SAID = [
         "instead of “aabaabaaba”, and yet 27 of 27 letters",
     ),
     ("handmade_transformer", UNSEEN, "as before, and 27 of 27 letters"),
-    ("tensor_parallel", {"num_processes": 1}, "sends nothing; up to 8 could share"),
-    ("tensor_parallel", {"num_processes": 2}, "A token takes 2.72 ms instead of 4.17"),
-    ("tensor_parallel", {}, "1.16 ms instead of 4.17: 3.6 times as fast, and 55% of it"),
-    (
-        *("tensor_parallel", {"num_heads": 12, "num_kv_heads": 1, "num_processes": 1}),
-        "One device holds every head and sends nothing; a single kv head can't be shared.",
-    ),
 ]
 
 
@@ -103,10 +94,6 @@ FACTS = [
         ["(6, 12)", "(2, 6, 6)", "sqrt(6) = 2.449"],  # the root of a head and not of all
     ),
     ("masking", {"tokens_read": 7}, ["28 of 49"]),
-    (
-        *("performance", {"machine": [*MACHINES][2]}),  # half of the scores; numbers of 4 bytes
-        ["51.6 GFLOP", "403 MB", "25.2 MB", "60,000 GFLOP/s", "4,000 GB/s", "15 operations/byte"],
-    ),
     *(  # in positions, the third head, where theta is 100
         ("positions", {"scheme": scheme, "head": 2, "theta": 100.0}, [told])
         for scheme, told in (
