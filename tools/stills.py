@@ -59,7 +59,7 @@ def first_state(explorer: Explorer) -> tuple[str, str]:
     words = f"{explorer!r} It begins with " + ", ".join(
         f"{control.label} {explorer.settings[control.name]}"
         for control in explorer.controls
-        if control.enabled(explorer.settings)
+        if control.is_shown(explorer.settings)
     )
     page = (
         f'{STYLE}<body style="margin:0;background:#fff;font:14px sans-serif">'
@@ -72,7 +72,7 @@ def first_state(explorer: Explorer) -> tuple[str, str]:
 def small_pictures(explorer: Explorer) -> str:
     """Return the pictures to choose from, with their names, as they stand under their buttons."""
     for control in explorer.controls:
-        if isinstance(control, Thumbnails) and control.enabled(explorer.settings):
+        if isinstance(control, Thumbnails) and control.is_shown(explorer.settings):
             widget = explorer.widgets[control.name]
             chosen = widget.index
             buttons = "".join(

@@ -20,8 +20,8 @@ from chapter3_helpers.explorers.core.attention_state import (
 )
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
-    Pick,
-    Picked,
+    Clicked,
+    DropDown,
     Seed,
     Settings,
     Slider,
@@ -32,7 +32,7 @@ from chapter3_helpers.explorers.core.controls import (
 )
 from chapter3_helpers.explorers.core.drawings import Flow
 from chapter3_helpers.explorers.core.handmade_heads import HEADS
-from chapter3_helpers.explorers.core.inputs import divisors, row_picker, sentence_code
+from chapter3_helpers.explorers.core.inputs import divisors, row_buttons
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.mechanisms import (
     AT_RANDOM,
@@ -50,6 +50,7 @@ from chapter3_helpers.explorers.core.mechanisms import (
     module_arguments,
 )
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.source import OldExplorer, sentence_code
 from chapter3_helpers.explorers.core.strips import STRIPS, Strip, code_of
 from chapter3_helpers.explorers.core.widget import Explorer, described
 from chapter3_helpers.fused_multihead import count_parameters
@@ -57,7 +58,7 @@ from chapter3_helpers.fused_multihead import count_parameters
 TEXT = "Ann saw cats and Bob saw dogs"
 WEIGHTS, COMPUTATION, NUMBER = "weights", "how they come about", "one number"
 MOST_HEADS = 24
-PICK = {"q": "row", "k": "column", "show": NUMBER}
+CLICK = {"q": "row", "k": "column", "show": NUMBER}
 STRIP = {"q": "row", "k": "column", "strip": "strip"}
 
 
@@ -93,7 +94,7 @@ CONTROLS = (
         "The weights, the way to them, or the arithmetic of one of them",
         options=(WEIGHTS, COMPUTATION, NUMBER),
     ),
-    Pick("mechanism", "mechanism", SPLIT, "Which attention", options=(SIMPLE, *CLASSES)),
+    DropDown("mechanism", "mechanism", SPLIT, "Which attention", options=(SIMPLE, *CLASSES)),
     TextField("text", "sentence", TEXT, "Type a sentence of your own, in any language"),
     Buttons(
         "made",
@@ -153,15 +154,15 @@ CONTROLS = (
         lambda settings: settings["mechanism"] in UNMASKED,
     ),
     Thumbnails("head", "head", 0, "Which head to show in large", has_heads, options=head_names),
-    row_picker(default=6),
-    row_picker(
+    row_buttons(default=6),
+    row_buttons(
         2,
         name="column",
         label="about",
         tooltip="Whose key it meets",
         presented=False,
     ),
-    Picked("strip", "strip", None, "The strip of the diagram that was clicked", options=STRIPS),
+    Clicked("strip", "strip", None, "The strip of the diagram that was clicked", options=STRIPS),
 )
 
 
@@ -181,9 +182,9 @@ def attention_panels(settings: Settings, classes: Classes = CLASSES) -> list[Pan
         state.weights[head],
         tokens,
         hidden=state.hidden,
-        picked=row,
-        picked_column=column,
-        pick=PICK if state.explained else None,
+        marked_row=row,
+        marked_column=column,
+        click=CLICK if state.explained else None,
     )
     if state.weights is not state.undropped:
         matrix = replace(matrix, dropped=dropped_cells(state)[head])
@@ -192,7 +193,7 @@ def attention_panels(settings: Settings, classes: Classes = CLASSES) -> list[Pan
     if settings["show"] == COMPUTATION:
         flow = attention_flow(state, head, row)
         large = partial(attention_flow, state, head, row, alone=True)
-        panels.append(Flow(flow, large, pick=STRIP))
+        panels.append(Flow(flow, large, click=STRIP))
         strip = settings.get("strip")
         for drawn in (flow, large()) if strip else ():
             if strip in {block.name for block in drawn.blocks}:
@@ -200,7 +201,7 @@ def attention_panels(settings: Settings, classes: Classes = CLASSES) -> list[Pan
                 return [*panels, Strip(strip, drawn[strip].shape, code)]
         return panels
     lines = Lines(
-        "the same, as lines", state.weights[head], tokens, None, state.hidden, row, pick=PICK
+        "the same, as lines", state.weights[head], tokens, None, state.hidden, row, click=CLICK
     )
     if settings["show"] == NUMBER:
         return [*panels, matrix, number_path(settings, state, head, row, column), lines]
@@ -309,4 +310,4 @@ def attention_explorer(attention_class: type | None = None, /, **settings: Any) 
         classes = {**CLASSES, mechanism: attention_class}
         settings = {"mechanism": mechanism, **settings}
     panels, lines = (partial(of, classes=classes) for of in (attention_panels, attention_code))
-    return Explorer(name, CONTROLS, panels, lines, settings)
+    return OldExplorer(name, CONTROLS, panels, lines, settings)

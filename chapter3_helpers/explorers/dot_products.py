@@ -8,8 +8,7 @@ from chapter3_helpers.diagrams import Diagram, Plane
 from chapter3_helpers.explorers.core.controls import Settings, Slider
 from chapter3_helpers.explorers.core.drawings import Curves, Flow
 from chapter3_helpers.explorers.core.panels import Facts, Note, Panel
-from chapter3_helpers.explorers.core.source import source_of
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.source import explorer_function, source_of
 
 LONGEST = 2.0
 

@@ -6,10 +6,10 @@ import torch
 
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.explorers.core.controls import Buttons, Seed, Settings, Slider, Switch
-from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, picked_cell, seeded
+from chapter3_helpers.explorers.core.inputs import CLICK_CELL, clicked_query_and_key, seeded
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.source import explorer_function, picked_cell
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
@@ -53,7 +53,7 @@ CONTROLS = (
         presented=False,
         options=[("native", "native"), ("mkl", "mkl")],
     ),
-    *cell_picks(lambda settings: TOKENS),
+    *clicked_query_and_key(lambda settings: TOKENS),
 )
 
 
@@ -90,8 +90,8 @@ def dropout_panels(settings: Settings) -> list[Panel]:
         for row in state["dropped"].tolist()
     ]
     cell = picked_cell(settings, state["weights"])
-    at = {"picked": cell[0], "picked_column": cell[1]} if cell else {}
-    look = {"hidden": hidden, "pick": CELL, **at}
+    at = {"marked_row": cell[0], "marked_column": cell[1]} if cell else {}
+    look = {"hidden": hidden, "click": CLICK_CELL, **at}
     matrices = [
         Matrix(titles["dropped"], state["dropped"], TOKENS, texts=texts, **look),
         Matrix(
@@ -100,7 +100,7 @@ def dropout_panels(settings: Settings) -> list[Panel]:
             TOKENS,
             beside=True,
             decimals=2,
-            **{**look, "pick": None},  # a mean of many weights
+            **{**look, "click": None},  # a mean of many weights
         ),
     ]
     if _in_training(settings):

@@ -11,15 +11,14 @@ from chapter3_helpers.explorers.core.controls import (
     Thumbnails,
 )
 from chapter3_helpers.explorers.core.inputs import (
-    cell_picks,
+    clicked_query_and_key,
     divisors,
-    picked_cell,
     seeded,
     weight_matrix,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.source import explorer_function, picked_cell
 from chapter3_helpers.fused_multihead import MultiHeadAttention, split_heads
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import TOKENS, example_inputs
@@ -45,7 +44,7 @@ CONTROLS = (
         "Which head to read",
         options=lambda settings: [(f"head {h}", h) for h in range(settings["num_heads"])],
     ),
-    *cell_picks(lambda settings: TOKENS),
+    *clicked_query_and_key(lambda settings: TOKENS),
 )
 
 

@@ -8,9 +8,8 @@ import torch
 from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, TextField, Thumbnails
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import (
-    cell_picks,
+    clicked_query_and_key,
     divisors,
-    picked_cell,
     read_sentence,
     read_tokens,
     seeded,
@@ -18,8 +17,7 @@ from chapter3_helpers.explorers.core.inputs import (
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Note, Panel
-from chapter3_helpers.explorers.core.source import source_of
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.source import explorer_function, picked_cell, source_of
 from chapter3_helpers.fused_multihead import split_heads
 from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
 from chapter3_helpers.masking import causal_mask
@@ -60,7 +58,7 @@ CONTROLS = (
             for head in range(HEADS)
         ],
     ),
-    *cell_picks(lambda settings: read_tokens(settings["text"])),
+    *clicked_query_and_key(lambda settings: read_tokens(settings["text"])),
 )
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers.explorers.core.controls import Buttons, Pick, Settings, Steps, TextField
-from chapter3_helpers.explorers.core.inputs import cell_picks, picked_cell, weight_matrix
+from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Settings, Steps, TextField
+from chapter3_helpers.explorers.core.inputs import clicked_query_and_key, weight_matrix
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.source import explorer_function, picked_cell
 from chapter3_helpers.handmade_transformer import (
     ALPHABET,
     HIDDEN,
@@ -55,7 +55,7 @@ def _value_options(settings: Settings) -> list[tuple[str, float]]:
 
 CONTROLS = (
     TextField("prompt", "prompt", "aabaa", "What the model continues; the letters a and b"),
-    Pick(
+    DropDown(
         "name",
         "change in",
         "W_query",
@@ -78,7 +78,7 @@ CONTROLS = (
         options=[(name, i) for i, name in enumerate(COLUMNS)],
     ),
     Steps("value", "new weight", 0.0, "What the weight is changed to", options=_value_options),
-    *cell_picks(lambda settings: settings["prompt"][-MODEL.context_length :]),
+    *clicked_query_and_key(lambda settings: settings["prompt"][-MODEL.context_length :]),
 )
 
 
@@ -138,8 +138,8 @@ def handmade_transformer_panels(settings: Settings) -> list[Panel]:
             _row_names(name),
             COLUMNS,
             signed=True,
-            picked=row,
-            picked_column=column,
+            marked_row=row,
+            marked_column=column,
             corner=("row", "column"),
             texts=texts,
         ),

@@ -6,12 +6,11 @@ import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
 from chapter3_helpers.explorers.core.controls import Buttons, Settings, Slider, TextField
-from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, picked_cell
+from chapter3_helpers.explorers.core.inputs import CLICK_CELL, clicked_query_and_key
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
-from chapter3_helpers.explorers.core.source import source_of
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.source import explorer_function, picked_cell, source_of
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.tasks import who_whom
 
@@ -40,7 +39,7 @@ CONTROLS = (
         "Any three words: who, verb, whom",
         presented=True,
     ),
-    *cell_picks(lambda settings: who_whom.encode(settings["names"])[0]),
+    *clicked_query_and_key(lambda settings: who_whom.encode(settings["names"])[0]),
 )
 
 
@@ -72,14 +71,14 @@ def multihead_wrapper_panels(settings: Settings) -> list[Panel]:
     title = "where the full stop looks"
     cell = picked_cell(settings, rows)
     head, column = cell or (None, None)
-    at = {"picked": head, "picked_column": column}
+    at = {"marked_row": head, "marked_column": column}
     return [
         Note(
             f"After {settings['step']} batches, “{sentence}” – who? “{who}”. Whom? “{whom}”: "
             f"{verdict}. The loss on one batch is {state['loss']:.2f}."
         ),
-        Lines(title, rows, names, tokens, sides="from head to token", pick=CELL),
-        Matrix(title, rows, names, tokens, corner=("head", KEY_LABEL), pick=CELL, **at),
+        Lines(title, rows, names, tokens, sides="from head to token", click=CLICK_CELL),
+        Matrix(title, rows, names, tokens, corner=("head", KEY_LABEL), click=CLICK_CELL, **at),
         *([_path(state, head, column)] if cell else []),
     ]
 

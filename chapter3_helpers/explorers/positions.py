@@ -18,17 +18,16 @@ from chapter3_helpers.explorers.core.controls import (
 )
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import (
-    cell_picks,
-    picked_cell,
+    clicked_query_and_key,
     read_sentence,
     read_tokens,
     seeded,
-    swap_pickers,
+    swap_buttons,
     weight_matrix,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.source import explorer_function, picked_cell
 from chapter3_helpers.masking import causal_mask, mask_scores
 from chapter3_helpers.positions import (
     LearnedPositions,
@@ -64,7 +63,7 @@ CONTROLS = (
         options=[(way, way) for way in (NONE, LEARNED, SINUSOIDS, LINEAR, ALIBI, ROTARY)],
     ),
     TextField("text", "sentence", "the oven cooked the bread so", "Type a sentence of your own"),
-    *swap_pickers(),
+    *swap_buttons(),
     Slider(
         "start",
         "starts at",
@@ -101,7 +100,7 @@ CONTROLS = (
         lambda settings: settings["scheme"] == ALIBI,
         options=_head_options,
     ),
-    *cell_picks(lambda settings: read_tokens(settings["text"])),
+    *clicked_query_and_key(lambda settings: read_tokens(settings["text"])),
 )
 
 

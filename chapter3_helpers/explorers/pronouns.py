@@ -6,12 +6,11 @@ import torch
 
 from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, TextField
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.inputs import cell_picks, read_tokens, row_picker
+from chapter3_helpers.explorers.core.inputs import clicked_query_and_key, read_tokens, row_buttons
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
-from chapter3_helpers.explorers.core.source import source_of
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.source import explorer_function, source_of
 from chapter3_helpers.tasks.pronoun_sentences import PRONOUNS, encode, find_answer
 from chapter3_helpers.tasks.pronouns import trained_reader
 
@@ -19,7 +18,7 @@ SENTENCE = "The dog left the milk in the glass because it was sour"
 BATCHES = (*range(0, 100, 5), *range(100, 200, 20), 200, 300, 400, 500)
 SMOOTH = 5  # batches whose losses make one point of the curve
 ROW, NUMBER = "where it looks", "one number"
-PICK = {"q": "query", "k": "column", "show": NUMBER}
+CLICK = {"q": "query", "k": "column", "show": NUMBER}
 
 
 def _tokens(settings: Settings) -> tuple[str, ...]:
@@ -49,7 +48,7 @@ CONTROLS = (
         SENTENCE,
         "Type a sentence of its 38 words, with one adjective and a noun that it fits",
     ),
-    row_picker(
+    row_buttons(
         4,
         _tokens,
         name="column",
@@ -57,7 +56,7 @@ CONTROLS = (
         tooltip="Whose key the adjective's query meets",
         presented=False,
     ),
-    cell_picks(lambda settings: read_tokens(settings["text"]))[0],
+    clicked_query_and_key(lambda settings: read_tokens(settings["text"]))[0],
 )
 
 
@@ -89,7 +88,7 @@ def pronouns_panels(settings: Settings) -> list[Panel]:
     number, row = settings["show"] == NUMBER, answer.adjective
     if number and settings.get("query") is not None:
         row = settings.get("query")
-    lines = Lines("attention weights", state["weights"], tokens, picked=row, pick=PICK)
+    lines = Lines("attention weights", state["weights"], tokens, marked_row=row, click=CLICK)
     says = Bars("what “it” is", PRONOUNS, state["probabilities"], decimals=2)
     if number:
         column = min(settings["column"], len(tokens) - 1)

@@ -10,12 +10,11 @@ from typing import Any
 import torch
 
 from chapter3_helpers.explorers.core.controls import Settings, Steps, TextField
-from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, picked_cell, up_to
+from chapter3_helpers.explorers.core.inputs import CLICK_CELL, clicked_query_and_key, up_to
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
-from chapter3_helpers.explorers.core.source import source_of
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.source import explorer_function, picked_cell, source_of
 from chapter3_helpers.recurrent import ALPHABET, BahdanauDecoder, EncoderDecoder, tokenize
 from chapter3_helpers.tasks.translators import trained_translator, translate
 
@@ -48,7 +47,7 @@ CONTROLS = (
         options=up_to(lambda settings: read_letters(settings["word"])),
         play=900,
     ),
-    *cell_picks(lambda settings: range(settings["read"])),
+    *clicked_query_and_key(lambda settings: range(settings["read"])),
 )
 
 
@@ -98,9 +97,9 @@ def recurrent_panels(settings: Settings) -> list[Panel]:
             state["weights"],
             out,
             named,
-            picked=cell[0] if cell else None,
+            marked_row=cell[0] if cell else None,
             sides="from letter written to letter read",
-            pick=CELL,
+            click=CLICK_CELL,
         ),
         *([_path(letters, out, named, *cell)] if cell else []),
     ]

@@ -4,11 +4,10 @@ import torch
 
 from chapter3_helpers.dot_products import attention_scores
 from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps
-from chapter3_helpers.explorers.core.inputs import cell_picks, picked_cell
+from chapter3_helpers.explorers.core.inputs import clicked_query_and_key
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Facts, Note, Panel
-from chapter3_helpers.explorers.core.source import source_of
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.source import explorer_function, picked_cell, source_of
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax, softmax_naive
 
@@ -37,7 +36,7 @@ CONTROLS = (
         "Every score is divided by it before softmax",
         options=[(f"{temperature:g}", temperature) for temperature in TEMPERATURES],
     ),
-    cell_picks(lambda settings: TOKENS)[1],
+    clicked_query_and_key(lambda settings: TOKENS)[1],
 )
 
 
@@ -72,8 +71,8 @@ def softmax_panels(settings: Settings) -> list[Panel]:
             labels,
             weights,
             side="k",
-            pick={"k": "key"},
-            picked=cell[1] if cell else None,
+            click={"k": "key"},
+            marked_row=cell[1] if cell else None,
         ),
         Bars("divided by the sum", labels, state["shares"], beside=True, side="k"),
         *([_path(settings, scores, *cell)] if cell else []),

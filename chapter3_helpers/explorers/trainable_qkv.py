@@ -4,13 +4,12 @@ from functools import lru_cache
 
 import torch
 
-from chapter3_helpers.explorers.core.controls import Picked, Seed, Settings, Steps
+from chapter3_helpers.explorers.core.controls import Clicked, Seed, Settings, Steps
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.inputs import CELL, cell_picks, picked_cell, seeded
+from chapter3_helpers.explorers.core.inputs import CLICK_CELL, clicked_query_and_key, seeded
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
-from chapter3_helpers.explorers.core.source import source_of
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.source import explorer_function, picked_cell, source_of
 from chapter3_helpers.sentence import TOKENS
 from chapter3_helpers.softmax import softmax
 
@@ -28,8 +27,8 @@ CONTROLS = (
         play=1200,
     ),
     Seed("seed", "seed", 123, "Another seed draws other queries and keys"),
-    *cell_picks(lambda settings: TOKENS),
-    Picked("matrix", "matrix", None, "The matrix whose weight was clicked, if any", options=WAYS),
+    *clicked_query_and_key(lambda settings: TOKENS),
+    Clicked("matrix", "matrix", None, "The matrix whose weight was clicked, if any", options=WAYS),
 )
 
 
@@ -89,10 +88,10 @@ def _matrix(title: str, state: dict[str, torch.Tensor], settings: Settings, way:
         title,
         state[way],
         TOKENS,
-        picked=row,
-        picked_column=column,
+        marked_row=row,
+        marked_column=column,
         beside=way == "scaled",
-        pick={**CELL, "matrix": way},
+        click={**CLICK_CELL, "matrix": way},
     )
 
 

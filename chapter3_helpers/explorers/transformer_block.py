@@ -14,14 +14,15 @@ from torch import nn
 
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
-    Picked,
+    Clicked,
     Settings,
     Switch,
     TextField,
 )
-from chapter3_helpers.explorers.core.inputs import cell_picks
+from chapter3_helpers.explorers.core.inputs import clicked_query_and_key
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.source import OldExplorer
 from chapter3_helpers.explorers.core.widget import Explorer, described
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.recurrent import ALPHABET
@@ -74,8 +75,8 @@ CONTROLS = (
         "Whose look back, and which next letter, to show",
         options=_letters,
     ),
-    cell_picks(lambda settings: read_phrase(settings["phrase"]))[1],
-    Picked(
+    clicked_query_and_key(lambda settings: read_phrase(settings["phrase"]))[1],
+    Clicked(
         "layer",
         "layer",
         None,
@@ -131,8 +132,8 @@ def transformer_block_panels(
             decimals=2,
             beside=i > 0,
             side="k",
-            pick={"k": "key", "layer": i},
-            picked=settings.get("key") if settings.get("layer") == i else None,
+            click={"k": "key", "layer": i},
+            marked_row=settings.get("key") if settings.get("layer") == i else None,
         )
         for i, (name, weights) in enumerate(zip(names, state["weights"], strict=True))
     ]
@@ -143,10 +144,10 @@ def transformer_block_panels(
             labels,
             list(letters),
             hidden=future,
-            picked=chosen,
-            picked_column=_column(settings, state, i),
+            marked_row=chosen,
+            marked_column=_column(settings, state, i),
             decimals=2,
-            pick={"q": "letter", "k": "key", "layer": i},
+            click={"q": "letter", "k": "key", "layer": i},
         )
         for i, (name, weights) in enumerate(zip(names, state["weights"], strict=True))
     ]
@@ -222,4 +223,4 @@ def transformer_block_explorer(
     panels, lines = (
         partial(of, kind=kind) for of in (transformer_block_panels, transformer_block_code)
     )
-    return Explorer("one layer or two", CONTROLS, panels, lines, settings)
+    return OldExplorer("one layer or two", CONTROLS, panels, lines, settings)

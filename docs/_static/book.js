@@ -39,8 +39,8 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
   }
 
   for (const control of controls) {
-    control.show = () => {}; // of what is picked in the picture there is nothing to be seen
-    if (control.kind === "picked") continue;
+    control.show = () => {}; // of what a click sets there is nothing to be seen
+    if (control.kind === "clicked") continue;
     const place = document.createElement("div");
     place.className = `c3-control-${control.name}`;
     place.title = control.tooltip;
@@ -69,7 +69,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
         place.hidden = !labels;
         if (labels) list.replaceChildren(...labels.map((label, i) => new Option(label, label, false, i === index)));
       };
-    } else { // buttons, which may lie on pictures
+    } else { // buttons, which may lie on pictures, and the numbers that were recorded
       const pictures = control.kind === "thumbnails";
       place.classList.add(pictures ? "c3-thumbnails" : "c3-buttons");
       place.innerHTML =
@@ -102,16 +102,16 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
     place.append(control.label, " ", value);
     bar.append(place);
   }
-  // A click on the picture; all of it once more takes away what nothing else can pick.
+  // A click on the picture; all of it once more takes away what nothing else can set.
   c3Hands(root, (settings) => {
-    const picks = controls.filter((control) => control.name in settings);
-    const labels = picks.map(({ name, labels }) => {
+    const set = controls.filter((control) => control.name in settings);
+    const labels = set.map(({ name, labels }) => {
       const value = String(settings[name]);
       return labels?.find((label) => label === value || label.startsWith(`${value} `));
     });
-    const picked = controls.filter((control) => control.kind === "picked" && chosen[control.name] !== "None");
-    const again = [...picks, ...picked].every((control) => control.kind === "picked" && chosen[control.name] === labels[picks.indexOf(control)]);
-    picks.forEach((control, i) => { chosen[control.name] = again ? "None" : labels[i] ?? chosen[control.name]; });
+    const before = controls.filter((control) => control.kind === "clicked" && chosen[control.name] !== "None");
+    const again = [...set, ...before].every((control) => control.kind === "clicked" && chosen[control.name] === labels[set.indexOf(control)]);
+    set.forEach((control, i) => { chosen[control.name] = again ? "None" : labels[i] ?? chosen[control.name]; });
     draw();
   });
   const tools = document.createElement("div");

@@ -16,26 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from chapter3_helpers.explorers.core.controls import (
-    Buttons,
+    Choice,
     Control,
-    Pick,
-    Picked,
-    Seed,
     Settings,
-    Slider,
-    Steps,
-    Switch,
-    TextField,
     Thumbnails,
 )
-from chapter3_helpers.explorers.core.hands import SCRIPT
 from chapter3_helpers.explorers.core.style import CSS
-from chapter3_helpers.explorers.core.widget import Explorer
+from chapter3_helpers.explorers.core.widget import SCRIPT, Explorer
 from tools.notebook_files import ExplorerCall
 
 MOST_STATES = (640, 320, 160, 80)  # as many as fit into the largest size
 MOST_STEPS = 11
-SEEDS = (1, 2, 3, 42)
 LARGEST = 400_000  # bytes
 # What to record where the first controls of an explorer are not the ones that matter.
 RECORDED = {
@@ -45,8 +36,6 @@ RECORDED = {
 }
 
 NUMBERS = ("q", "k")  # of a click: the numbers of a query and of a key
-
-Choice = tuple[str, Any]  # what is read on the page, and the value
 
 
 def thinned(values: list[Any], keep: Any) -> list[Any]:
@@ -58,32 +47,11 @@ def thinned(values: list[Any], keep: Any) -> list[Any]:
     return [value for i, value in enumerate(values) if i in chosen or value == keep]
 
 
-def choices(explorer: Explorer, control: Control, start: Any, thin: bool = True) -> list[Choice]:
-    """Return the steps of a control that are recorded, for where the explorer stands."""
-    match control:
-        case Picked():
-            pairs = [("None", None)]
-            pairs += [(str(option), option) for option in explorer.widgets[control.name].options]
-            return pairs
-        case Steps():
-            options = explorer.widgets[control.name].options
-            pairs = [o if isinstance(o, tuple) else (str(o), o) for o in options]
-        case Slider():
-            count = round((control.high - control.low) / control.step)
-            values = [control.low + i * control.step for i in range(count + 1)]
-            widget = explorer.widgets[control.name]
-            pairs = [(format(value, widget.readout_format.strip("d")), value) for value in values]
-        case Seed():
-            values = sorted({start, *SEEDS})
-            pairs = [(str(value), value) for value in values]
-        case Pick():
-            pairs = [(str(option), option) for option in control.options]
-        case Switch():
-            pairs = [("off", False), ("on", True)]
-        case _:
-            raise TypeError(f"{type(control).__name__} cannot be recorded")
+def choices(control: Control, settings: Settings, thin: bool = True) -> list[Choice]:
+    """Return the steps of a control that are recorded, where it stands at these settings."""
+    pairs = control.choices(settings)
     kept = [value for _, value in pairs]
-    kept = thinned(kept, start) if thin else kept
+    kept = thinned(kept, settings[control.name]) if thin else kept
     return [(label, value) for label, value in pairs if value in kept]
 
 
@@ -93,10 +61,8 @@ def recorded_controls(function: str, explorer: Explorer, most: int) -> list[Cont
         return [control for control in explorer.controls if control.name in RECORDED[function]]
     chosen, states = [], 1
     for control in explorer.controls:
-        if isinstance(control, TextField) or not control.enabled(explorer.settings):
-            continue
-        steps = len(choices(explorer, control, explorer.settings[control.name]))
-        if states * steps <= most:
+        steps = len(choices(control, explorer.settings))
+        if steps and control.is_shown(explorer.settings) and states * steps <= most:
             chosen.append(control)
             states *= steps
     return chosen
@@ -107,7 +73,7 @@ def clicked_settings(explorer: Explorer) -> dict[str, set[Any]]:
     can give them, none where they are numbers of queries or keys."""
     found: dict[str, set[Any]] = {}
     for panel in explorer.panels(explorer.settings):
-        for side, name in (getattr(panel, "pick", None) or {}).items():
+        for side, name in (getattr(panel, "click", None) or {}).items():
             if side in NUMBERS:
                 found[name] = set()
             else:
@@ -115,15 +81,15 @@ def clicked_settings(explorer: Explorer) -> dict[str, set[Any]]:
     return found
 
 
-def without_picks(shown: str, recorded: Collection[str]) -> str:
+def without_clicks(shown: str, recorded: Collection[str]) -> str:
     """Leave out of a picture that it can be clicked where the answer was not recorded."""
 
     def kept(found: re.Match) -> str:
-        pick = json.loads(html.unescape(found[1]))
-        names = {name if side in NUMBERS else side for side, name in pick.items()}
+        click = json.loads(html.unescape(found[1]))
+        names = {name if side in NUMBERS else side for side, name in click.items()}
         return found[0] if names <= set(recorded) else ""
 
-    return re.sub(r' data-pick="([^"]*)"', kept, shown)
+    return re.sub(r' data-click="([^"]*)"', kept, shown)
 
 
 class Recording:
@@ -132,10 +98,10 @@ class Recording:
     def __init__(self, function: str, explorer: Explorer, most: int):
         self.explorer = explorer
         self.start = explorer.settings
-        self.picks = clicked_settings(explorer)
+        self.clicked = clicked_settings(explorer)
         controls = recorded_controls(function, explorer, most)
-        self.others = [control for control in controls if control.name not in self.picks]
-        self.controls = [*self.others, *(c for c in explorer.controls if c.name in self.picks)]
+        self.others = [control for control in controls if control.name not in self.clicked]
+        self.controls = [*self.others, *(c for c in explorer.controls if c.name in self.clicked)]
         self.tokens: dict[str, int] = {}
         self.rows: dict[tuple[int, ...], int] = {}
         self.states: dict[tuple[int, ...], int] = {}
@@ -150,16 +116,16 @@ class Recording:
             if isinstance(control, Thumbnails)
         )
         code = self.explorer.code(self.explorer.settings)
-        recorded = self.picks if self.starts(self.explorer.settings) else ()
-        shown = without_picks(self.explorer.view.value, recorded)
+        recorded = self.clicked if self.starts(self.explorer.settings) else ()
+        shown = without_clicks(self.explorer.view.value, recorded)
         return "\0".join([under, shown, html.escape(code)])
 
     def starts(self, settings: Settings) -> bool:
-        """Return whether clicks are recorded: where all but what they pick is as at the start."""
+        """Return whether clicks are recorded: where all but what they set is as at the start."""
         return all(
             settings[c.name] == self.start[c.name]
             for c in self.explorer.controls
-            if c.name not in self.picks
+            if c.name not in self.clicked
         )
 
     def branch(self, done: list[Choice]) -> Any:
@@ -171,16 +137,16 @@ class Recording:
             self.explorer.set()
             return self.state()
         control = self.controls[len(done)]
-        settings, picks = self.explorer.settings, self.picks.get(control.name)
-        offered = self.starts(settings) if picks is not None else control.enabled(settings)
+        settings, clicked = self.explorer.settings, self.clicked.get(control.name)
+        offered = self.starts(settings) if clicked is not None else control.is_shown(settings)
         if not offered:
             value = self.explorer.settings[control.name]
             return [None, [self.branch([*done, ("", value)])]]
-        if picks is None:
-            steps = choices(self.explorer, control, self.start[control.name])
+        if clicked is None:
+            steps = choices(control, settings)
         else:
-            steps = choices(self.explorer, control, self.start[control.name], thin=False)
-            steps = [step for step in steps if not picks or step[1] in picks]
+            steps = choices(control, settings, thin=False)
+            steps = [step for step in steps if not clicked or step[1] in clicked]
         return [[label for label, _ in steps], [self.branch([*done, step]) for step in steps]]
 
     def state(self) -> int:
@@ -198,7 +164,7 @@ class Recording:
             "others": [
                 self.described(control)
                 for control in self.explorer.controls
-                if control not in self.controls and control.enabled(self.start)
+                if control not in self.controls and control.is_shown(self.start)
             ],
             "tokens": list(self.tokens),
             "rows": list(self.rows),
@@ -207,17 +173,14 @@ class Recording:
         }
 
     def described(self, control: Control) -> dict[str, Any]:
-        kinds = (Picked, Thumbnails, Buttons, Seed, Pick, Switch, object)
-        names = ("picked", "thumbnails", "buttons", "buttons", "list", "switch", "slider")
-        kind = next(n for k, n in zip(kinds, names, strict=True) if isinstance(control, k))
         start = self.start[control.name]
-        named = [] if isinstance(control, TextField) else choices(self.explorer, control, start)
+        named = choices(control, self.start)
         label = next((label for label, value in named if value == start), str(start))
         return {
             "name": control.name,
             "label": control.label,
             "tooltip": control.tooltip,
-            "kind": kind,
+            "kind": control.kind,
             "play": getattr(control, "play", None),
             "start": label,
         }

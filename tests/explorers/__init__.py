@@ -1,11 +1,11 @@
 """What the tests of several explorers share."""
 
-import importlib
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import torch
 
+from chapter3_helpers import explorers
 from chapter3_helpers.explorers.core.panels import Facts, Note
 
 
@@ -27,17 +27,16 @@ class Shown:
     """What an explorer computes and shows at its defaults, some of them changed."""
 
     def __init__(self, topic: str, **changed: Any):
-        self.topic = topic
-        self.module = importlib.import_module(f"chapter3_helpers.explorers.{topic}")
-        self.settings = {c.name: c.default for c in self.module.CONTROLS} | changed
+        self.explorer = _explorer(topic)
+        self.settings = {c.name: c.default for c in self.explorer.controls} | changed
 
     @cached_property
     def state(self) -> Any:
-        return getattr(self.module, f"{self.topic}_state")(self.settings)
+        return self.explorer.state(self.settings)
 
     @cached_property
     def panels(self) -> list:
-        return getattr(self.module, f"{self.topic}_panels")(self.settings)
+        return self.explorer.panels(self.settings)
 
     def all(self, kind: type) -> list:
         return [panel for panel in self.panels if isinstance(panel, kind)]
@@ -52,3 +51,8 @@ class Shown:
     @property
     def facts(self) -> dict[str, str]:
         return self.only(Facts).values
+
+
+@cache
+def _explorer(topic: str) -> Any:
+    return getattr(explorers, f"{topic}_explorer")()

@@ -15,9 +15,9 @@ from chapter3_helpers import explorers
 from chapter3_helpers.explorers.core.controls import (
     HIGHEST_SEED,
     Buttons,
+    Clicked,
     Control,
-    Pick,
-    Picked,
+    DropDown,
     Seed,
     Slider,
     Steps,
@@ -25,6 +25,7 @@ from chapter3_helpers.explorers.core.controls import (
     TextField,
 )
 from chapter3_helpers.explorers.core.panels import render
+from chapter3_helpers.explorers.core.source import OldExplorer
 from chapter3_helpers.explorers.core.widget import Explorer
 from tests.explorers import run
 
@@ -52,7 +53,7 @@ def values(subject: Explorer, control) -> list:
         return TEXTS
     if isinstance(control, Switch):
         return [True, False]
-    if isinstance(control, Pick):
+    if isinstance(control, DropDown):
         return list(control.options)
     if isinstance(control, Steps):
         return [value for _, value in subject.widgets[control.name]._options_full]
@@ -63,26 +64,38 @@ def values(subject: Explorer, control) -> list:
 
 
 def check_code(topic: str, settings: dict) -> None:
-    """The lines of the Python button give the numbers that are shown."""
-    module = importlib.import_module(f"chapter3_helpers.explorers.{topic}")
+    """The first lines of the Python button give the numbers that are shown."""
+    subject = explorer(topic)
     try:
-        state = getattr(module, f"{topic}_state")(settings)
+        state = subject.state(settings)
     except ValueError:  # a sentence is shown in place of numbers
         return
-    state = state if isinstance(state, dict) else vars(state)
-    space = run(explorer(topic).lines(settings))
-    space = space.get("state", space)  # where it is the source of the very function
-    names = [name for name in state if name in space]
-    assert names, f"the code of {topic} defines none of {list(state)}"
+    if isinstance(subject, OldExplorer):
+        lines = "\n".join(subject.lines(settings))
+    else:
+        lines, _ = subject.code(settings).split("# What it does:")
+    space = run(lines.splitlines())
+    found, shown = (vars_of(thing) for thing in (space.get("state", space), state))
+    names = [name for name in shown if name in found]
+    assert names, f"the code of {topic} defines none of {list(shown)}"
     for name in names:
-        found, shown = space[name], state[name]
-        if isinstance(shown, torch.Tensor):
-            found = found.detach().reshape(shown.shape)
-            torch.testing.assert_close(found, shown, rtol=1e-4, atol=1e-5, equal_nan=True)
-        elif isinstance(shown, np.ndarray):
-            np.testing.assert_allclose(found, shown, rtol=1e-4, atol=1e-5)
-        elif isinstance(shown, str | int | float | tuple | list):
-            assert found == shown
+        assert_same(found[name], shown[name])
+
+
+def vars_of(state) -> dict:
+    if hasattr(state, "_asdict"):
+        return state._asdict()
+    return state if isinstance(state, dict) else vars(state)
+
+
+def assert_same(found, shown) -> None:
+    if isinstance(shown, torch.Tensor):
+        found = found.detach().reshape(shown.shape)
+        torch.testing.assert_close(found, shown, rtol=1e-4, atol=1e-5, equal_nan=True)
+    elif isinstance(shown, np.ndarray):
+        np.testing.assert_allclose(found, shown, rtol=1e-4, atol=1e-5)
+    elif isinstance(shown, str | int | float | tuple | list):
+        assert found == shown
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -164,13 +177,13 @@ def test_every_control_has_a_label_and_what_plays_walks_through_all_its_steps(to
 
 def hides_controls(topic: str) -> bool:
     controls = importlib.import_module(f"chapter3_helpers.explorers.{topic}").CONTROLS
-    return any(c.enabled is not Control.enabled for c in controls if not isinstance(c, Picked))
+    return any(c.enabled is not Control.enabled for c in controls if not isinstance(c, Clicked))
 
 
 @pytest.mark.parametrize("topic", [topic for topic in TOPICS if hides_controls(topic)])
 def test_a_control_that_is_hidden_would_change_nothing(topic):
     subject, hidden = explorer(topic), set()
-    choices = [c for c in subject.controls if isinstance(c, Pick | Buttons | Switch)]
+    choices = [c for c in subject.controls if isinstance(c, DropDown | Buttons | Switch)]
     for choice, option in ((c, option) for c in choices for option in values(subject, c)):
         if not isinstance(option, str | bool):
             continue
@@ -178,7 +191,7 @@ def test_a_control_that_is_hidden_would_change_nothing(topic):
         subject.set(**{choice.name: option})
         shown = render(subject.panels(subject.settings))
         for control in subject.controls:
-            if isinstance(control, Picked) or control.enabled(subject.settings):
+            if isinstance(control, Clicked) or control.is_shown(subject.settings):
                 continue
             hidden.add(control.name)
             assert subject.places[control.name].layout.display == "none"

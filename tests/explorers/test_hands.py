@@ -21,17 +21,17 @@ TOPICS = [name.removesuffix("_explorer") for name in explorers.__all__]
 
 
 def clickable(subject) -> list:
-    return [p for p in subject.panels(subject.settings) if getattr(p, "pick", None)]
+    return [p for p in subject.panels(subject.settings) if getattr(p, "click", None)]
 
 
 def click(subject, panel, query: int, key: int) -> None:
     """Do what the script does: the panel says which settings a query and a key are."""
-    picked = dict(panel.pick)
+    clicked = dict(panel.click)
     for side, number in (("q", query), ("k", key)):
-        if side in picked:
-            picked[picked.pop(side)] = number
-    subject.pick(picked)
-    assert picked.items() <= subject.settings.items()
+        if side in clicked:
+            clicked[clicked.pop(side)] = number
+    subject.click(clicked)
+    assert clicked.items() <= subject.settings.items()
 
 
 @pytest.mark.parametrize("topic", sorted({*TOPICS} - WITHOUT_WEIGHTS))
@@ -56,10 +56,10 @@ def test_what_nothing_else_can_pick_the_same_click_takes_away():
     subject = explorers.positions_explorer()
     before = subject.view.value
     for shown in (True, False, True):
-        subject.pick({"query": 3, "key": 1})
+        subject.click({"query": 3, "key": 1})
         assert ("takes from" in subject.view.value) == shown
-    for _ in range(2):  # a token alone is a part of what is picked, and takes nothing away
-        subject.pick({"query": 4})
+    for _ in range(2):  # a token alone is a part of what is clicked, and takes nothing away
+        subject.click({"query": 4})
         assert subject.settings["key"] == 1
     subject.reset()
     assert subject.view.value == before
@@ -68,9 +68,9 @@ def test_what_nothing_else_can_pick_the_same_click_takes_away():
 @pytest.mark.parametrize("stale", [{"query": 9, "key": 0}, {"query": 0, "key": 3}, {"gone": 1}])
 def test_a_click_on_a_picture_of_an_earlier_sentence_is_passed_over(stale):
     subject = explorers.positions_explorer(text="one two three", first=0, second=0)
-    subject.pick({"query": 2, "key": 2})
+    subject.click({"query": 2, "key": 2})
     before, shown = subject.settings, subject.view.value
-    subject.pick(stale)
+    subject.click(stale)
     assert subject.settings == before
     assert subject.view.value == shown
     subject.widgets["text"].value = "one two"  # the third token is no more
@@ -87,7 +87,7 @@ def test_a_click_on_a_strip_says_its_shape_and_the_line_that_made_it(mechanism):
     known = re.sub(r"\s", "", "".join([*sources, *subject.lines(subject.settings)]))
     for block in diagram.blocks:
         assert f'data-strip="{block.name}" data-stop=strip' in subject.view.value
-        subject.pick({"strip": block.name, "row": 3})
+        subject.click({"strip": block.name, "row": 3})
         strip = find(Strip, subject.panels(subject.settings))
         assert strip.shape == str(block.values.shape)
         assert re.sub(r"\s", "", strip.code) in known

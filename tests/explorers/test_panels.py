@@ -100,20 +100,20 @@ def test_small_heads_are_pictures_of_one_pixel_per_cell():
     assert colours[1] == [shade(64 / 255, WEIGHT_COLOURS), "#b0b0b0"]
 
 
-@pytest.mark.parametrize("picked", [None, 3, 10, 19])
-def test_of_many_columns_some_are_drawn_the_picked_one_among_them(picked):
+@pytest.mark.parametrize("marked", [None, 3, 10, 19])
+def test_of_many_columns_some_are_drawn_the_marked_one_among_them(marked):
     names = [f"t{n}" for n in range(20)]
     values = np.arange(400.0).reshape(20, 20) / 400
-    shown = Matrix("t", values, names, picked=picked, picked_column=picked).html()
+    shown = Matrix("t", values, names, marked_row=marked, marked_column=marked).html()
     columns = re.findall(r'scope="col".*?<span>(\w+)<', shown)
     rows = re.findall(r'scope="row"[^>]*>(\w+)<', shown)
     assert columns == rows
     assert len(columns) <= 16
     assert {"t0", "t19"} <= set(columns)
     assert shown.count("…") >= 1
-    if picked is not None:
-        assert f"t{picked}" in columns
-        assert f' at" data-k={picked}>{values[picked, picked]:.2f}' in shown
+    if marked is not None:
+        assert f"t{marked}" in columns
+        assert f' at" data-k={marked}>{values[marked, marked]:.2f}' in shown
 
 
 def test_two_decimals_unless_more_are_needed():
@@ -124,7 +124,7 @@ def test_two_decimals_unless_more_are_needed():
 
 def test_lines_are_as_thick_as_the_weights_and_say_the_largest():
     weights = [[1.0, 0.0, NAN], [0.3, 0.7, 0.0]]
-    shown = Lines("t", weights, ["<a>", "b"], ["x", "y", "z"], picked=1).html()
+    shown = Lines("t", weights, ["<a>", "b"], ["x", "y", "z"], marked_row=1).html()
     drawn = re.findall(r'<path.*? data-q=(\d) data-k=(\d) .*?stroke-width="(.*?)"', shown)
     assert drawn == [("0", "0", "13"), ("1", "0", "3.9"), ("1", "1", "9.1")]
     assert shown.count("class=pale") == 1

@@ -30,8 +30,8 @@ def test_a_reader_is_asked_as_the_controls_say():
 def test_panels_show_the_chosen_letter_its_layers_and_what_may_come_next():
     drawn = shown()
     before, after = drawn.all(Matrix)
-    assert before.picked == after.picked == 10
-    assert (before.picked_column, after.picked_column) == (None, 4), "behind the first i"
+    assert before.marked_row == after.marked_row == 10
+    assert (before.marked_column, after.marked_column) == (None, 4), "behind the first i"
     first, second, bars = drawn.all(Bars)
     assert list(first.labels) == list(second.labels) == list(before.rows)
     assert torch.equal(first.values, before.values[10])
@@ -43,7 +43,7 @@ def test_panels_show_the_chosen_letter_its_layers_and_what_may_come_next():
 
 def test_a_letter_that_is_new_has_no_earlier_place_and_of_several_the_nearest_counts():
     new = shown(letter=3, layers=ONE)
-    assert new.only(Matrix).picked_column is None
+    assert new.only(Matrix).marked_column is None
     looks, likely = new.all(Bars)
     assert looks.values[:4].sum() == pytest.approx(1)  # and nothing for later letters
     assert len(likely.labels) == LIKELIEST

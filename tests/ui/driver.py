@@ -6,16 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from chapter3_helpers.explorers.core.controls import (
-    Buttons,
-    Control,
-    Pick,
-    Picked,
-    Seed,
-    Steps,
-    Switch,
-    TextField,
-)
+from chapter3_helpers.explorers.core.controls import Clicked, Control
 from chapter3_helpers.explorers.core.panels import render, render_error
 from chapter3_helpers.explorers.core.widget import Explorer
 
@@ -38,16 +29,12 @@ SNAPSHOT = f"""(root, names) => {{
 }}"""
 
 
-class NotOfferedError(Exception):
-    """The page shows a value that does not go with its other settings, as it may for a moment."""
-
-
 class PageExplorer:
     """One explorer on the page, beside the Python object that says what it should show."""
 
     def __init__(self, page: Page, root: Locator, model: Explorer):
         self.page, self.root, self.model = page, root, model
-        self.picked: dict[str, Any] = {}  # what no control shows, as a test has clicked it
+        self.clicked: dict[str, Any] = {}  # what no control shows, as a test has clicked it
         self.timeout = 20.0  # seconds until what is not shown counts as wrong
         self._expected: dict[str, list[str]] = {}
 
@@ -55,12 +42,16 @@ class PageExplorer:
         return self.root.locator(f".c3-control-{control.name}")
 
     def snapshot(self) -> tuple[dict[str, Any], list[str]]:
-        """Read the value of every control, and what the explorer shows."""
-        seen = [control for control in self.model.controls if not isinstance(control, Picked)]
+        """Read the value of every control, and what the explorer shows.
+
+        Raises:
+            ValueError: a value does not go with the other settings, as it may be for a moment.
+        """
+        seen = [control for control in self.model.controls if not isinstance(control, Clicked)]
         found, shown = self.root.evaluate(SNAPSHOT, [control.name for control in seen])
-        settings = {control.name: control.default for control in self.model.controls} | self.picked
+        settings = {control.name: control.default for control in self.model.controls} | self.clicked
         for control, label in zip(seen, found, strict=True):
-            settings[control.name] = value_of(control, label, settings)
+            settings[control.name] = control.read(label, settings)
         return settings, shown
 
     def expected(self, settings: dict[str, Any]) -> list[str]:
@@ -88,7 +79,7 @@ class PageExplorer:
             late = time.monotonic() > deadline
             try:
                 settings, shown = self.snapshot()
-            except NotOfferedError:
+            except ValueError:
                 if late:
                     raise
             else:
@@ -129,57 +120,59 @@ class PageExplorer:
 
     def move_by_keyboard(self, control: Control) -> None:
         place = self.control(control)
-        if isinstance(control, TextField):
-            place.locator("input").focus()
-            self.page.keyboard.press("End")
-            self.page.keyboard.type(" and more")
-        elif isinstance(control, Switch):
-            place.locator("input").focus()
-            self.page.keyboard.press("Space")
-        elif isinstance(control, Pick):
-            place.locator("select").focus()
-            # JupyterLab takes the arrows of a closed list (ipywidgets issue 3912): open it
-            self.page.keyboard.press("Space")
-            self._pick(place, "ArrowUp", "ArrowDown")
-        elif isinstance(control, Seed):
-            place.locator("input").press("ArrowUp")
-        elif isinstance(control, Buttons):
-            place.locator("input:not(:checked)").last.press("Space")
-        else:
-            handle = place.locator(".noUi-handle")
-            handle.focus()
-            at_end = handle.evaluate("e => e.ariaValueNow == e.ariaValueMax")
-            for key in ("ArrowLeft", "ArrowDown") if at_end else ("ArrowRight", "ArrowUp"):
-                handle.press(key)
+        match control.kind:
+            case "text":
+                place.locator("input").focus()
+                self.page.keyboard.press("End")
+                self.page.keyboard.type(" and more")
+            case "switch":
+                place.locator("input").focus()
+                self.page.keyboard.press("Space")
+            case "list":
+                place.locator("select").focus()
+                # JupyterLab takes the arrows of a closed list (ipywidgets issue 3912): open it
+                self.page.keyboard.press("Space")
+                self._choose(place, "ArrowUp", "ArrowDown")
+            case "number":
+                place.locator("input").press("ArrowUp")
+            case "buttons" | "thumbnails":
+                place.locator("input:not(:checked)").last.press("Space")
+            case "slider":
+                handle = place.locator(".noUi-handle")
+                handle.focus()
+                at_end = handle.evaluate("e => e.ariaValueNow == e.ariaValueMax")
+                for key in ("ArrowLeft", "ArrowDown") if at_end else ("ArrowRight", "ArrowUp"):
+                    handle.press(key)
 
     def move_by_mouse(self, control: Control) -> None:
         place = self.control(control)
-        if isinstance(control, TextField):
-            place.locator("input").click()
-            self.page.keyboard.type("x")
-        elif isinstance(control, Switch):
-            place.locator("input").click()
-        elif isinstance(control, Pick):
-            place.locator("select").click()
-            self._pick(place, "Home", "End")  # the open list is out of the page's mouse's reach
-        elif isinstance(control, Seed):
-            place.get_by_role("button", name="Draw again").click()
-        elif isinstance(control, Buttons):
-            place.locator("input:not(:checked)").first.click()
-        else:
-            place.scroll_into_view_if_needed()
-            handle = place.locator(".noUi-handle").bounding_box()
-            track = place.locator(".noUi-base").bounding_box()
-            middle = handle["y"] + handle["height"] / 2
-            start = handle["x"] + handle["width"] / 2
-            in_right_half = start > track["x"] + 0.6 * track["width"]
-            self.page.mouse.move(start, middle)
-            self.page.mouse.down()
-            for share in (0.7, 0.2) if in_right_half else (0.3, 0.8):
-                self.page.mouse.move(track["x"] + share * track["width"], middle, steps=3)
-            self.page.mouse.up()
+        match control.kind:
+            case "text":
+                place.locator("input").click()
+                self.page.keyboard.type("x")
+            case "switch":
+                place.locator("input").click()
+            case "list":
+                place.locator("select").click()
+                self._choose(place, "Home", "End")  # the page's mouse does not reach an open list
+            case "number":
+                place.get_by_role("button", name="Draw again").click()
+            case "buttons" | "thumbnails":
+                place.locator("input:not(:checked)").first.click()
+            case "slider":
+                place.scroll_into_view_if_needed()
+                handle = place.locator(".noUi-handle").bounding_box()
+                track = place.locator(".noUi-base").bounding_box()
+                middle = handle["y"] + handle["height"] / 2
+                start = handle["x"] + handle["width"] / 2
+                in_right_half = start > track["x"] + 0.6 * track["width"]
+                self.page.mouse.move(start, middle)
+                self.page.mouse.down()
+                for share in (0.7, 0.2) if in_right_half else (0.3, 0.8):
+                    self.page.mouse.move(track["x"] + share * track["width"], middle, steps=3)
+                self.page.mouse.up()
 
-    def _pick(self, place: Locator, at_end: str, elsewhere: str) -> None:
+    def _choose(self, place: Locator, at_end: str, elsewhere: str) -> None:
         """In an open list, press one of two keys, by where the choice is; then Enter."""
         last = place.locator("select").evaluate("e => e.selectedIndex == e.options.length - 1")
         self.page.wait_for_timeout(200)  # while it opens
@@ -189,19 +182,3 @@ class PageExplorer:
 
     def press(self, label: str) -> None:
         self.root.get_by_role("button", name=label).click()
-
-
-def value_of(control: Control, label: str, settings: dict[str, Any]) -> Any:
-    """Return the value that a control means by what it shows, beside these other settings."""
-    if isinstance(control, TextField):
-        return label
-    if isinstance(control, Switch):
-        return label == "on"
-    if isinstance(control, Pick | Steps):
-        options = control.options if isinstance(control, Pick) else control.offered(settings)
-        for option in options:
-            name, value = option if isinstance(option, tuple) else (option, option)
-            if str(name).split() == label.replace("\xa0", " ").split():
-                return value
-        raise NotOfferedError(f"the page shows {label!r}, which is none of {list(options)}")
-    return type(control.default)(label.replace(",", ""))

@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 from chapter3_helpers.explorers import attention_explorer
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
-    Pick,
-    Picked,
+    Clicked,
+    DropDown,
     Seed,
     Slider,
     Steps,
@@ -32,8 +32,8 @@ from chapter3_helpers.explorers.core.widget import Explorer
 Explorer(
     "played",
     [Slider("a", "a", 0, "This one is played", low=0, high=5, play=100)],
-    lambda settings: [Note(f"step {settings['a']}")],
-    lambda settings: [f"a = {settings['a']}"],
+    lambda a: a,
+    lambda state: [Note(f"step {state}")],
 )
 """
 MARKUP = '<b id="typed">bold</b> & "quoted"'
@@ -68,13 +68,13 @@ def big(page):
 
 def test_every_kind_of_control_moves_by_keyboard_and_by_mouse(big):
     kinds = {type(control): control for control in reversed(big.model.controls)}
-    del kinds[Picked]  # by a click on the picture: below
-    assert set(kinds) == {Buttons, Pick, Seed, Slider, Steps, Switch, TextField, Thumbnails}
+    del kinds[Clicked]  # by a click on the picture: below
+    assert set(kinds) == {Buttons, DropDown, Seed, Slider, Steps, Switch, TextField, Thumbnails}
     for kind, control in kinds.items():
         for move in (big.move_by_keyboard, big.move_by_mouse):
             big.reset()
             if kind is Switch:
-                big.control(kinds[Pick]).locator("select").select_option(V2)
+                big.control(kinds[DropDown]).locator("select").select_option(V2)
                 big.settle("it should be v2", lambda settings: settings["mechanism"] == V2)
             big.drive(control, move)
 

@@ -15,9 +15,9 @@ import pytest
 from playwright.sync_api import expect
 
 from chapter3_helpers import explorers
-from chapter3_helpers.explorers.core.controls import Picked
+from chapter3_helpers.explorers.core.controls import Clicked
 from chapter3_helpers.explorers.core.widget import Explorer
-from tests.ui.driver import PARSE, READ, PageExplorer, value_of
+from tests.ui.driver import PARSE, READ, PageExplorer
 from tests.ui.test_book import OPEN, built, offline_page, visit
 from tools.lab import choose_theme, errors, open_notebook, run_all, write_notebook
 from tools.notebook_files import (
@@ -79,7 +79,7 @@ def page(browser, server, folder, models):
     page.close()
 
 
-CELL = """cell => [JSON.parse(cell.closest('[data-pick]').dataset.pick), Object.fromEntries(
+CELL = """cell => [JSON.parse(cell.closest('[data-click]').dataset.click), Object.fromEntries(
     ['q', 'k'].flatMap(side => cell.closest(`[data-${side}]`) ?
         [[side, cell.closest(`[data-${side}]`).dataset[side]]] : []))]"""
 
@@ -90,19 +90,23 @@ def test_explorer_shows_what_the_package_computes_and_answers_a_click(page, name
     explorer = PageExplorer(page, root, built_here(name))
     explorer.model.reset()
     explorer.settle_at(explorer.model.settings)
-    cell = root.locator("[data-pick] :is(td, tr, text)[data-k]").nth(1)
+    cell = root.locator("[data-click] :is(td, tr, text)[data-k]").nth(1)
     if cell.count():
-        picked, numbers = cell.evaluate(CELL)
+        clicked, numbers = cell.evaluate(CELL)
         for side in ("q", "k"):
-            setting = picked.pop(side, None)
+            setting = clicked.pop(side, None)
             if setting and side in numbers:
-                picked[setting] = int(numbers[side])
-        names = {control.name for control in explorer.model.controls if isinstance(control, Picked)}
-        explorer.picked = {name: picked[name] for name in names & picked.keys()}
+                clicked[setting] = int(numbers[side])
+        names = {
+            control.name for control in explorer.model.controls if isinstance(control, Clicked)
+        }
+        explorer.clicked = {name: clicked[name] for name in names & clicked.keys()}
         cell.click()
-        explorer.settle(f"{picked} should be shown", lambda found: picked.items() <= found.items())
+        explorer.settle(
+            f"{clicked} should be shown", lambda found: clicked.items() <= found.items()
+        )
         expect(root.locator(".c3path")).to_be_visible()
-        explorer.picked = {}
+        explorer.clicked = {}
         explorer.reset()
 
 
@@ -137,7 +141,7 @@ def test_a_presented_explorer_fits_a_projector_in_letters_for_the_back_row(page)
             expect(view.locator(part).first).to_be_in_viewport(ratio=1)
         assert view.evaluate(LETTERS) >= 16, name
         assert_fits(page, root, name, SQUARE)
-        cell = root.locator("[data-pick] :is(td, tr, text)[data-k]:visible").nth(1)
+        cell = root.locator("[data-click] :is(td, tr, text)[data-k]:visible").nth(1)
         if cell.count():
             cell.click()
             expect(view.locator(".c3path")).to_be_visible()
@@ -155,11 +159,7 @@ def follow(explorer: Explorer, chosen: dict[str, str]) -> None:
     explorer.reset()
     controls = {control.name: control for control in explorer.controls}
     for name, label in chosen.items():
-        if isinstance(controls[name], Picked):
-            values = [None, *explorer.widgets[name].options]
-            explorer.set(**{name: next(value for value in values if str(value) == label)})
-        else:
-            explorer.set(**{name: value_of(controls[name], label, explorer.settings)})
+        explorer.set(**{name: controls[name].read(label, explorer.settings)})
 
 
 MOVE = """(root, draw) => {
@@ -177,7 +177,7 @@ MOVE = """(root, draw) => {
 
 CLICK = """(root, draw) => {
     root.querySelector('.c3-tools button').click();
-    const all = root.querySelectorAll('[data-pick] :is([data-q], [data-k])');
+    const all = root.querySelectorAll('[data-click] :is([data-q], [data-k])');
     all[Math.floor(draw * all.length)]?.dispatchEvent(new MouseEvent('click', {bubbles: true}));
 }"""
 

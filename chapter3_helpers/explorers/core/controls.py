@@ -5,23 +5,50 @@ They become real ipywidgets, which bring the keyboard and words for a screen rea
     Slider("p", "p", 0.5, "The probability of a drop", low=0.0, high=0.9, step=0.05, play=500)
     Buttons("row", "asking", 1, "Whose row to read", options=[("0 Your", 0), ("1 journey", 1)])
     Thumbnails("head", "head", 0, "Which head to read", options=range(4))  # see there
-    Seed("seed", "seed", 123, "Another seed draws other weights")
+    DropDown("machine", "machine", "laptop", "Where it runs", options=("laptop", "server"))
+    Seed("seed", "seed", 123, "Another seed draws other weights", lambda made: made == "at random")
     Switch("causal", "hide the future", True, "The causal mask", presented=False)
-    Picked("query", "query", None, "Whose weight was clicked", options=range(6))
+    Clicked("query", "query", None, "Whose weight was clicked", options=range(6))
 
-``enabled`` takes a control away where it means nothing; ``presented=False`` takes it away from the
-back row's view as well, as a text and a seed are by default.
+``enabled`` takes a control away where it means nothing. It is a function of other settings and
+names those that it needs, as ``made`` above; so is ``options`` where they depend on others.
+``presented=False`` takes a control away from the back row's view as well, as a text and a seed are
+by default.
 """
 
+import inspect
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, ClassVar
 
 import ipywidgets as widgets
 
 Settings = Mapping[str, Any]
+Choice = tuple[str, Any]  # what a page shows, and the value
 HIGHEST_SEED = 999
+RECORDED_SEEDS = (1, 2, 3, 42)
+
+
+@lru_cache(maxsize=512)
+def parameters(function: Callable) -> Mapping[str, bool]:
+    """Return the names of a function's parameters, and whether each has to be given."""
+    every = inspect.signature(function).parameters.values()
+    return {parameter.name: parameter.default is parameter.empty for parameter in every}
+
+
+def arguments(function: Callable, settings: Settings, given: int = 0) -> dict[str, Any]:
+    """Return those settings that a function's parameters name, after so many that are given."""
+    names = list(parameters(function))[given:]
+    if "settings" in names:  # until all explorers name theirs
+        return {"settings": settings}
+    return {name: settings[name] for name in names if name in settings}
+
+
+def call(function: Callable, settings: Settings, *given: Any) -> Any:
+    """Call a function with what is given and with those settings that its parameters name."""
+    return function(*given, **arguments(function, settings, len(given)))
 
 
 @dataclass(frozen=True)
@@ -29,14 +56,17 @@ class Control:
     """What all controls have: a name in the settings, a label, a default and a tooltip.
 
     ``enabled`` says for which settings the control means something; it is not shown for others.
-    ``presented`` says whether it is there while the explorer is presented.
+    ``presented`` says whether it is there while the explorer is presented. ``kind`` says how a page
+    shows it: how a recording draws it, and how a test moves and reads it.
     """
+
+    kind: ClassVar[str]
 
     name: str
     label: str
     default: Any
     tooltip: str
-    enabled: Callable[[Settings], bool] = lambda settings: True
+    enabled: Callable[..., bool] = lambda: True
     presented: bool = field(default=True, kw_only=True)
 
     def build(self, settings: Settings) -> widgets.Widget:
@@ -46,6 +76,26 @@ class Control:
     def place(self, widget: widgets.Widget) -> widgets.Widget:
         """Return what stands on the page: the control, or a box with more beside it."""
         return widget
+
+    def is_shown(self, settings: Settings) -> bool:
+        """Return whether the control means something for these settings."""
+        return call(self.enabled, settings)
+
+    def choices(self, settings: Settings) -> list[Choice]:
+        """Return the values that are recorded for a page, for these settings; none for a text."""
+        return []
+
+    def read(self, shown: str, settings: Settings) -> Any:
+        """Return the value that a page means by what it shows.
+
+        Raises:
+            ValueError: none of its values, beside these other settings.
+        """
+        choices = self.choices(settings)
+        for label, value in choices:
+            if label.split() == shown.replace("\xa0", " ").split():
+                return value
+        raise ValueError(f"{self.name} must be one of {choices}, the page shows {shown!r}")
 
     def words(self) -> dict[str, Any]:
         """Return what every ipywidgets control is given."""
@@ -65,15 +115,30 @@ class Slider(Control):
     ``play`` puts a button in front that walks through the steps, one in so many milliseconds.
     """
 
+    kind = "slider"
     low: float
     high: float
     step: float = 1
     play: int | None = None
 
+    def choices(self, settings: Settings) -> list[Choice]:
+        digits = "" if self.whole else ".2f"
+        values = [
+            self.low + i * self.step for i in range(round((self.high - self.low) / self.step) + 1)
+        ]
+        return [(format(value, digits), value) for value in values]
+
+    def read(self, shown: str, settings: Settings) -> Any:
+        return type(self.default)(shown.replace(",", ""))
+
+    @property
+    def whole(self) -> bool:
+        """Whether its values are whole numbers."""
+        return all(isinstance(value, int) for value in (self.default, self.low, self.step))
+
     def build(self, settings: Settings) -> widgets.Widget:
-        whole = all(isinstance(value, int) for value in (self.default, self.low, self.step))
-        kind = widgets.IntSlider if whole else widgets.FloatSlider
-        return kind(min=self.low, max=self.high, step=self.step, **self.words())
+        slider = widgets.IntSlider if self.whole else widgets.FloatSlider
+        return slider(min=self.low, max=self.high, step=self.step, **self.words())
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
         if self.play is None:
@@ -92,12 +157,16 @@ class Steps(Control):
     settings, a function of these. ``play`` is as for ``Slider``.
     """
 
-    options: Sequence[Any] | Callable[[Settings], Sequence[Any]]
+    kind = "slider"
+    options: Sequence[Any] | Callable[..., Sequence[Any]]
     play: int | None = None
 
     def offered(self, settings: Settings) -> list[Any]:
         """Return the options for these settings."""
-        return list(self.options(settings) if callable(self.options) else self.options)
+        return list(call(self.options, settings) if callable(self.options) else self.options)
+
+    def choices(self, settings: Settings) -> list[Choice]:
+        return _pairs(self.offered(settings))
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.SelectionSlider(options=self.offered(settings), **self.words())
@@ -129,6 +198,8 @@ class Buttons(Steps):
     radio buttons that look otherwise.
     """
 
+    kind = "buttons"
+
     def build(self, settings: Settings) -> widgets.Widget:
         words = {**self.words(), "layout": widgets.Layout(width="auto", max_width="100%")}
         radio = widgets.RadioButtons(
@@ -149,6 +220,8 @@ class Thumbnails(Buttons):
     other panels.
     """
 
+    kind = "thumbnails"
+
     def place(self, widget: widgets.Widget) -> widgets.Widget:
         box = widgets.Box([widgets.HTML(), widget], layout=widgets.Layout(width="100%"))
         box.add_class("c3-thumbnails")
@@ -156,23 +229,34 @@ class Thumbnails(Buttons):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Picked(Buttons):
-    """What a click on the picture picks, such as a query or a key; None until then.
+class Clicked(Steps):
+    """What a click on the picture sets, such as a query or a key; None until then.
 
     There is nothing to be seen of it beside the picture. The same click once more takes it away.
     """
 
-    enabled: Callable[[Settings], bool] = lambda settings: False
+    kind = "clicked"
+    enabled: Callable[..., bool] = lambda: False
+
+    def choices(self, settings: Settings) -> list[Choice]:
+        return _pairs([None, *self.offered(settings)])
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.Dropdown(options=self.offered(settings), **self.words())
 
+    def place(self, widget: widgets.Widget) -> widgets.Widget:
+        return widget
+
 
 @dataclass(frozen=True)
-class Pick(Control):
+class DropDown(Control):
     """One of a few named choices, in a drop-down list."""
 
-    options: Sequence[Any] = field(kw_only=True)
+    kind = "list"
+    options: Sequence[str] = field(kw_only=True)
+
+    def choices(self, settings: Settings) -> list[Choice]:
+        return _pairs(self.options)
 
     def build(self, settings: Settings) -> widgets.Widget:
         words = {**self.words(), "layout": widgets.Layout(width="auto", max_width="300px")}
@@ -183,6 +267,11 @@ class Pick(Control):
 class Switch(Control):
     """Yes or no."""
 
+    kind = "switch"
+
+    def choices(self, settings: Settings) -> list[Choice]:
+        return [("off", False), ("on", True)]
+
     def build(self, settings: Settings) -> widgets.Widget:
         words = {**self.words(), "layout": widgets.Layout(width="auto")}
         return widgets.Checkbox(indent=False, **words)
@@ -192,7 +281,11 @@ class Switch(Control):
 class TextField(Control):
     """A line of text that the reader types."""
 
+    kind = "text"
     presented: bool = field(default=False, kw_only=True)
+
+    def read(self, shown: str, settings: Settings) -> str:
+        return shown
 
     def build(self, settings: Settings) -> widgets.Widget:
         words = self.words()
@@ -204,7 +297,14 @@ class TextField(Control):
 class Seed(Control):
     """A whole number that is typed in a box, or drawn by the button beside it."""
 
+    kind = "number"
     presented: bool = field(default=False, kw_only=True)
+
+    def choices(self, settings: Settings) -> list[Choice]:
+        return _pairs(sorted({settings[self.name], *RECORDED_SEEDS}))
+
+    def read(self, shown: str, settings: Settings) -> int:
+        return int(shown)
 
     def build(self, settings: Settings) -> widgets.Widget:
         words = {**self.words(), "layout": widgets.Layout(width="130px")}
@@ -224,6 +324,11 @@ class Seed(Control):
 
         button.on_click(draw)
         return widgets.HBox([widget, button], layout=widgets.Layout(overflow="visible"))
+
+
+def _pairs(options: Sequence[Any]) -> list[Choice]:
+    """Return (label, value) for options of which some are values alone."""
+    return [option if isinstance(option, tuple) else (str(option), option) for option in options]
 
 
 def _width() -> widgets.Layout:

@@ -12,7 +12,7 @@ from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import LINE_COLOURS
 from chapter3_helpers.diagrams import Diagram
 from chapter3_helpers.explorers.core.panels import Panel
-from chapter3_helpers.explorers.core.writing import escape, picks
+from chapter3_helpers.explorers.core.style import click_attribute, escape
 
 
 @dataclass(frozen=True)
@@ -22,18 +22,19 @@ class Flow(Panel):
     Args:
         diagram: what is drawn.
         large: what stands for it in the back row's view.
-        pick: the settings that a click on a block or a row changes, as in ``hands.js``.
+        click: the settings that a click on a block or a row changes, as in ``hands.js``.
     """
 
     diagram: Diagram
     large: Callable[[], Diagram] | None = None
-    pick: Mapping[str, Any] | None = None
+    click: Mapping[str, Any] | None = None
 
     def presented(self) -> "Flow":
-        return Flow(self.large(), pick=self.pick) if self.large else self
+        return Flow(self.large(), click=self.click) if self.large else self
 
     def html(self) -> str:
-        return f'<div class="c3w"{picks(self.pick)}>{self.diagram.svg(bool(self.pick))}</div>'
+        drawn = self.diagram.svg(bool(self.click))
+        return f'<div class="c3w"{click_attribute(self.click)}>{drawn}</div>'
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,15 @@
 //
 // The picture says itself what it is made of. data-q and data-k are the numbers of a query and of a
 // key; a cell has those of the row and the column that it stands in. data-strip is the name of a
-// part of a diagram. data-pick, around them, names the settings that a click changes:
+// part of a diagram. data-click, around them, names the settings that a click changes:
 // {"q": "row", "k": "column", "show": "one number"} sets row and column to the numbers that were
 // clicked, and show to what stands there. data-stop is what the keyboard reaches: the Tab key stops
 // once at all that have the same one, the arrows walk on.
 //
 // A page of the book loads this file as it is; hands_widget.js follows it in a notebook.
 
-// Listen to one explorer; pick(settings) is called with what a click changes.
-function c3Hands(root, pick) {
+// Listen to one explorer; change(settings) is called with what a click changes.
+function c3Hands(root, change) {
   const SIDES = ["q", "k", "strip"];
   let hovered = null; // what the mouse is over
   let resting = false; // the keyboard points: a picture that changes under the mouse is no pointing
@@ -39,9 +39,9 @@ function c3Hands(root, pick) {
   }
 
   function click(element) {
-    const place = element.closest("[data-pick]");
+    const place = element.closest("[data-click]");
     if (!place || element.closest(".c3-stale")) return;
-    const settings = JSON.parse(place.dataset.pick), at = meant(element);
+    const settings = JSON.parse(place.dataset.click), at = meant(element);
     let hit = false; // or it was a title, say
     for (const side of SIDES) {
       const name = settings[side];
@@ -52,7 +52,7 @@ function c3Hands(root, pick) {
     }
     if (!hit) return;
     labelOf(element, at)?.focus({ preventScroll: true }); // from here the arrow keys go on
-    pick(settings);
+    change(settings);
   }
 
   // The label to which something in a drawing belongs: for a cell that of its row.

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import torch
 
 from chapter3_helpers.diagrams.core.painting import short
-from chapter3_helpers.explorers.core.controls import Buttons, Picked, Settings
+from chapter3_helpers.explorers.core.controls import Buttons, Clicked
 from chapter3_helpers.explorers.core.panels import Matrix
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
-Reads = Callable[[Settings], Sequence[str]]  # how an explorer reads its text; it may refuse it
+# How an explorer reads its text: a function of the settings that it names, which may refuse it.
+Reads = Callable[..., Sequence[Any]]
 
 MOST_TOKENS = 24
 
@@ -54,68 +56,64 @@ def sentence_code(text: str) -> tuple[str, str]:
     return "from chapter3_helpers.sentence import embed_text", f"tokens, x = embed_text({text!r})"
 
 
-def _typed(settings: Settings) -> tuple[str, ...]:
-    return read_tokens(settings["text"])
-
-
-def up_to(read: Reads) -> Callable[[Settings], Sequence[int]]:
+def up_to(read: Reads) -> Callable[..., Sequence[int]]:
     """Return the options of a slider over how much of a text has been read, from 1 to all."""
 
-    def options(settings: Settings) -> Sequence[int]:
+    @wraps(read)  # what it reads says which settings it needs
+    def options(**settings: Any) -> Sequence[int]:
         try:
-            return range(1, len(read(settings)) + 1)
+            return range(1, len(read(**settings)) + 1)
         except ValueError:  # the explorer says what is wrong with the text
             return [1]
 
     return options
 
 
-def row_picker(default: int = 0, read: Reads = _typed, **words: Any) -> Buttons:
+def row_buttons(default: int = 0, read: Reads = read_tokens, **words: Any) -> Buttons:
     """Return a button for every token that is read, for the query whose row is shown.
 
     ``words`` replace its name, label or tooltip: one for the key is
-    ``row_picker(0, name="column", label="asked about", tooltip="Whose key it meets")``.
+    ``row_buttons(0, name="column", label="asked about", tooltip="Whose key it meets")``.
     """
     words = {"name": "row", "label": "asking", "tooltip": "Whose row of weights to read"} | words
-
-    def options(settings: Settings) -> list[tuple[str, int]]:
-        return _token_options(settings, read)
-
-    return Buttons(default=default, options=options, **words)
+    return Buttons(default=default, options=_token_options(read), **words)
 
 
-CELL = {"q": "query", "k": "key"}  # what a click on a weight picks
+CLICK_CELL = {"q": "query", "k": "key"}  # what a click on a weight sets
 
 
-def cell_picks(tokens: Callable[[Settings], Sequence[Any]]) -> tuple[Picked, Picked]:
-    """Return the query and the key of the weight whose arithmetic is shown: that was clicked.
+def clicked_query_and_key(read: Reads) -> tuple[Clicked, Clicked]:
+    """Return the query and the key of the weight that was clicked, whose arithmetic is shown.
 
     Args:
-        tokens: settings -> the tokens, which may raise ``ValueError``.
+        read: what returns the tokens, or anything that is as long.
     """
+
+    def numbers(**settings: Any) -> list[int]:
+        return [number - 1 for number in up_to(read)(**settings)] or [0]
+
     query, key = (
-        Picked(
+        Clicked(
             side,
             side,
             None,
             f"The number of the {side} whose weight was clicked, if any",
-            options=lambda settings: [number - 1 for number in up_to(tokens)(settings)] or [0],
+            options=wraps(read)(numbers),
         )
-        for side in CELL.values()
+        for side in CLICK_CELL.values()
     )
     return query, key
 
 
-def picked_cell(settings: Settings, weights: Any) -> tuple[int, int] | None:
+def clicked_cell(query: int | None, key: int | None, weights: Any) -> tuple[int, int] | None:
     """Return the query and the key whose weight was clicked, None before that.
 
-    Where a key alone was clicked, it is that of the last query; where a query alone, its largest
-    weight is meant.
+    With only a key clicked, use the last query; with only a query, its largest weight.
 
     Args:
+        query, key: what was clicked.
         weights: array or tensor (queries, keys).
     """
-    query, key = settings.get("query"), settings.get("key")
     if query is None and key is None:
         return None
     last = len(weights) - 1
@@ -132,15 +130,15 @@ def weight_matrix(
 ) -> Matrix:
     """Return weights (T, T) in large, to be clicked; ``cell`` is the one that was."""
     row, column = cell or (None, None)
-    at = {"picked": row, "picked_column": column}
-    return Matrix(title, weights, tokens, hidden=hidden, pick=CELL, **at)
+    at = {"marked_row": row, "marked_column": column}
+    return Matrix(title, weights, tokens, hidden=hidden, click=CLICK_CELL, **at)
 
 
-def swap_pickers() -> tuple[Buttons, Buttons]:
+def swap_buttons() -> tuple[Buttons, Buttons]:
     """Return buttons for two words that change places: all but the last, whose row is watched."""
 
-    def options(settings: Settings) -> list[tuple[str, int]]:
-        every = _token_options(settings)
+    def options(text: str) -> list[tuple[str, int]]:
+        every = _token_options(read_tokens)(text=text)
         return every[:-1] or every
 
     return (
@@ -149,12 +147,16 @@ def swap_pickers() -> tuple[Buttons, Buttons]:
     )
 
 
-def _token_options(settings: Settings, read: Reads = _typed) -> list[tuple[str, int]]:
-    try:
-        tokens = read(settings)
-    except ValueError:  # the explorer says what is wrong with the sentence
-        return [("none", 0)]
-    return [(f"{i} {short(token)}", i) for i, token in enumerate(tokens)]
+def _token_options(read: Reads) -> Callable[..., list[tuple[str, int]]]:
+    @wraps(read)
+    def options(**settings: Any) -> list[tuple[str, int]]:
+        try:
+            tokens = read(**settings)
+        except ValueError:  # the explorer says what is wrong with the text
+            return [("none", 0)]
+        return [(f"{i} {short(token)}", i) for i, token in enumerate(tokens)]
+
+    return options
 
 
 def divisors(number: int) -> list[int]:

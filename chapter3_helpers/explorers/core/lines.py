@@ -2,7 +2,7 @@
 
 ::
 
-    Lines("attention weights", weights, tokens, hidden=hidden, picked=row)
+    Lines("attention weights", weights, tokens, hidden=hidden, marked_row=row)
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from chapter3_helpers._figures.arrays import hidden_cells, to_array
 from chapter3_helpers.diagrams.core.painting import short
 from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.core.panels import Panel
-from chapter3_helpers.explorers.core.writing import escape, picks, stop
+from chapter3_helpers.explorers.core.style import click_attribute, escape, stop
 
 STEP = 30  # pixels from one token to the next
 ACROSS = 170  # pixels from left to right
@@ -36,9 +36,9 @@ class Lines(Panel):
         queries: their names.
         keys: their names (default: the queries').
         hidden: boolean (queries, keys), True where there is no line.
-        picked: the query whose lines are dark; the others are pale.
+        marked_row: the query whose lines are dark; the others are pale.
         sides: what stands left and right, where that is not queries and keys.
-        pick: the settings that a click on a line or a token changes, as in ``hands.js``.
+        click: the settings that a click on a line or a token changes, as in ``hands.js``.
     """
 
     title: str
@@ -46,9 +46,9 @@ class Lines(Panel):
     queries: Sequence[str]
     keys: Sequence[str] | None = None
     hidden: Any = None
-    picked: int | None = None
+    marked_row: int | None = None
     sides: str = "from query to key"
-    pick: Mapping[str, Any] | None = None
+    click: Mapping[str, Any] | None = None
 
     def html(self) -> str:
         values = to_array(self.values).astype(float)
@@ -59,9 +59,9 @@ class Lines(Panel):
         width = right + 14 + max(text_width(short(token), 13) for token in keys)
         height = STEP * max(len(self.queries), len(keys))
         paths = []
-        order = sorted(range(len(self.queries)), key=lambda i: i == self.picked)  # on top
+        order = sorted(range(len(self.queries)), key=lambda i: i == self.marked_row)  # on top
         for i in order:
-            pale = "" if self.picked in (None, i) else " class=pale"
+            pale = "" if self.marked_row in (None, i) else " class=pale"
             for j, weight in enumerate(values[i].tolist()):
                 if gone[i, j] or weight < THINNEST:
                     continue
@@ -72,11 +72,11 @@ class Lines(Panel):
                     f'stroke-width="{max(0.4, THICKEST * min(weight, 1.0)):.3g}"/>'
                 )
         shown = np.where(gone, -1.0, values)
-        ends = _ends("q", self.queries, keys, shown, left - 8, self.picked)
+        ends = _ends("q", self.queries, keys, shown, left - 8, self.marked_row)
         ends += _ends("k", keys, self.queries, shown.T, right + 8)
         said = f"{escape(self.title)}: {escape(self.sides)}"
         return (
-            f'<figure class="c3v"{picks(self.pick)}><figcaption>{said}</figcaption>'
+            f'<figure class="c3v"{click_attribute(self.click)}><figcaption>{said}</figcaption>'
             f'<svg class="c3lines" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '
             f'role="group" aria-label="{said}">{"".join(paths)}{ends}</svg></figure>'
         )
@@ -88,7 +88,7 @@ def _ends(
     others: Sequence[str],
     weights: np.ndarray,
     x: float,
-    picked: int | None = None,
+    marked: int | None = None,
 ) -> str:
     """Write the tokens of one side; to who cannot see the lines each says its largest weight."""
     anchor, name = ("end", "query") if side == "q" else ("start", "key")
@@ -97,7 +97,7 @@ def _ends(
     for n, (token, row) in enumerate(zip(tokens, weights, strict=True)):
         most = int(row.argmax())
         said = f"{token} {to} {others[most]}: {row[most]:.2f}" if row[most] >= 0 else token
-        bold = " font-weight=600" * (n == picked)
+        bold = " font-weight=600" * (n == marked)
         parts.append(
             f"<text data-{side}={n}{stop(name, n == 0)} role=button "
             f'aria-label="{escape(said)}" x="{x:.0f}" y="{STEP * (n + 0.5) + 5:.0f}" '

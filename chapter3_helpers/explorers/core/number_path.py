@@ -15,7 +15,7 @@ import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.explorers.core.panels import Panel
-from chapter3_helpers.explorers.core.writing import decimals_for, escape
+from chapter3_helpers.explorers.core.style import decimals_for, escape
 
 MOST_POWER = 8  # beyond this the largest score of the row is taken off first, as in 02
 MOST_TERMS = 4  # of a sum that are written out; more have dots between them
@@ -216,7 +216,10 @@ class NumberPath(Panel):
         return [*steps, (what, f"{say(found['dropped'])} · ({value})", f"({part})")]
 
     def _say(self, number: float, at_least: int = 0) -> str:
-        decimals = max(self.decimals or decimals_for(self.numbers["weights"]), at_least)
+        decimals = self.decimals
+        if decimals is None:
+            decimals = decimals_for(self.numbers["weights"])
+        decimals = max(decimals, at_least)
         said = f"{float(number):z.{decimals}f}"
         if 1e6 <= abs(number) < math.inf:  # a mask of -1e10, say
             said = f"{number:.2g}".replace("e+", "e")

@@ -9,15 +9,28 @@ Every panel keeps its numbers as attributes, so that a test can ask for them wit
 0.37), defined once in ``style``, which keeps the message for 24 heads small.
 """
 
+import base64
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
-from chapter3_helpers._figures.arrays import to_array
-from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL
-from chapter3_helpers.explorers.core.pixels import weights_image
-from chapter3_helpers.explorers.core.style import colour_classes
-from chapter3_helpers.explorers.core.writing import decimals_for, escape, picks, some_of, stop
+import numpy as np
+from PIL import Image
+
+from chapter3_helpers._figures.arrays import hidden_cells, to_array
+from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL, WEIGHT_COLOURS, shade
+from chapter3_helpers.explorers.core.style import (
+    click_attribute,
+    colour_classes,
+    decimals_for,
+    escape,
+    some_of,
+    stop,
+)
+
+HIDDEN = (176, 176, 176)  # of a small picture's hidden cells; seen on a light and on a dark page
 
 
 class Panel:
@@ -25,8 +38,8 @@ class Panel:
 
     picture = True  # whether it can stand alone when an explorer is presented
     beside = False  # whether it then belongs to the picture before it
-    explains = False  # whether it is the arithmetic of what is picked
-    picked: int | None = None
+    explains = False  # whether it is the arithmetic of what was clicked
+    marked_row: int | None = None
 
     def html(self) -> str:
         """Return the panel as HTML."""
@@ -51,14 +64,14 @@ class Matrix(Panel):
         rows, columns: labels (``columns`` default: the rows').
         hidden: boolean (rows, columns), True where a cell is hatched.
         signed: weights on a scale from 0 to 1, or signed numbers centred at 0.
-        picked: the row to be marked.
+        marked_row: the row to be marked.
         corner: what rows and columns are.
         texts: what to write in the cells in place of the numbers.
-        picked_column: the column to be marked.
+        marked_column: the column to be marked.
         dropped: boolean (rows, columns), True where a cell carries a cross instead of a number.
         decimals: how many to write (default: two, or four where two would hide the differences).
         beside: whether it belongs to the picture before it, from the back row too.
-        pick: the settings that a click on a cell or a label changes, as in ``hands.js``.
+        click: the settings that a click on a cell or a label changes, as in ``hands.js``.
     """
 
     title: str
@@ -67,14 +80,14 @@ class Matrix(Panel):
     columns: Sequence[str] | None = None
     hidden: Any = None
     signed: bool = False
-    picked: int | None = None
+    marked_row: int | None = None
     corner: tuple[str, str] = (QUERY_LABEL, KEY_LABEL)
     texts: Sequence[Sequence[str]] | None = None
-    picked_column: int | None = None
+    marked_column: int | None = None
     dropped: Any = None
     decimals: int | None = None
     beside: bool = False
-    pick: Mapping[str, Any] | None = None
+    click: Mapping[str, Any] | None = None
 
     def presented(self) -> "Matrix":
         return replace(self, decimals=2)
@@ -83,16 +96,16 @@ class Matrix(Panel):
         values = to_array(self.values).astype(float)
         columns = self.rows if self.columns is None else self.columns
         classes = colour_classes(values, self.hidden, self.signed)
-        decimals = self.decimals or decimals_for(values[classes != "h"])
+        decimals = decimals_for(values[classes != "h"]) if self.decimals is None else self.decimals
         dropped = None if self.dropped is None else to_array(self.dropped)
-        across = some_of(len(columns), self.picked_column)
+        across = some_of(len(columns), self.marked_column)
         asking = self.corner[0] in (QUERY_LABEL, "token", "head")
         asked = self.corner[1] == KEY_LABEL
         wide = max((len(columns[j]) for j in across if j is not None), default=0)
         turned = " c3t" if len(across) > 10 and wide > 4 else ""
         grid = " role=grid" * (asking or asked)
         lines = [
-            f'<div class="c3w"><table class="c3m{turned}"{grid}{picks(self.pick)}>'
+            f'<div class="c3w"><table class="c3m{turned}"{grid}{click_attribute(self.click)}>'
             f"<caption>{escape(self.title)}</caption>",
             f'<tr><th class="corner">{escape(self.corner[1])} →<br>{escape(self.corner[0])} ↓</th>',
         ]
@@ -100,20 +113,20 @@ class Matrix(Panel):
             if j is None:
                 lines.append("<th>…")
                 continue
-            marked = ' class="picked"' if j == self.picked_column else ""
+            marked = ' class="picked"' if j == self.marked_column else ""
             reach = f" data-k={j}{stop('key', j == 0)}" if asked else ""
             lines.append(f'<th scope="col"{marked}{reach}><span>{escape(columns[j])}</span></th>')
         lines.append("</tr>")
         keys = [f" data-k={j}" * asked for j in range(len(columns))]
-        for i in some_of(len(self.rows), self.picked):
+        for i in some_of(len(self.rows), self.marked_row):
             if i is None:
                 lines.append("<tr><th>⋮" + "<td class=gap>" * len(across) + "</tr>")
                 continue
-            marked = ' class="picked"' if i == self.picked else ""
+            marked = ' class="picked"' if i == self.marked_row else ""
             query, reach = (f" data-q={i}", stop("query", i == 0)) if asking else ("", "")
             lines.append(f'<tr{marked}{query}><th scope="row"{reach}>{escape(self.rows[i])}</th>')
             for j in across:
-                at = i == self.picked and j == self.picked_column
+                at = i == self.marked_row and j == self.marked_column
                 if j is None:
                     lines.append("<td class=gap>…")
                     continue
@@ -146,10 +159,31 @@ class Heads(Panel):
 
     def html(self) -> str:
         images = "".join(
-            f'<img alt="" decoding=sync src="{weights_image(matrix, self.hidden)}">'
+            f'<img alt="" decoding=sync src="{_weights_image(matrix, self.hidden)}">'
             for matrix in to_array(self.values).astype(float)
         )
         return f'<div class="c3g">{images}</div>'
+
+
+@lru_cache
+def _palette() -> np.ndarray:
+    """Return the colours of the weights 0, 1/255, ..., 1, and of hidden cells, (257, 3)."""
+    colours = [bytes.fromhex(shade(level / 255, WEIGHT_COLOURS)[1:]) for level in range(256)]
+    return np.array([*map(tuple, colours), HIDDEN], dtype=np.uint8)
+
+
+def _weights_image(weights: np.ndarray, hidden: Any = None) -> str:
+    """Return weights (rows, columns) as the address of a PNG that is all in it, a pixel per cell.
+
+    Twenty-four heads as tables took ten milliseconds of every step of a slider; as pictures they
+    take one. A browser enlarges them without smoothing.
+    """
+    hide = hidden_cells(weights, hidden)
+    levels = np.rint(np.clip(np.where(hide, 0.0, weights), 0, 1) * 255).astype(int)
+    pixels = _palette()[np.where(hide, 256, levels)]  # (rows, columns, 3)
+    png = io.BytesIO()
+    Image.fromarray(pixels).save(png, "PNG")
+    return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()
 
 
 @dataclass(frozen=True)
@@ -166,8 +200,8 @@ class Bars(Panel):
         decimals: how many to write (default: two, or four where two would hide the differences).
         beside: as for ``Matrix``.
         side: ``"q"`` or ``"k"``, if the numbers are those of queries or of keys.
-        pick: the settings that a click on a bar changes, as in ``hands.js``.
-        picked: the bar to be marked.
+        click: the settings that a click on a bar changes, as in ``hands.js``.
+        marked_row: the bar to be marked.
     """
 
     title: str
@@ -177,8 +211,8 @@ class Bars(Panel):
     decimals: int | None = None
     beside: bool = False
     side: str = ""
-    pick: Mapping[str, Any] | None = None
-    picked: int | None = None
+    click: Mapping[str, Any] | None = None
+    marked_row: int | None = None
 
     def presented(self) -> "Bars":
         return replace(self, decimals=2 if self.decimals is None else min(2, self.decimals))
@@ -196,7 +230,7 @@ class Bars(Panel):
                 (f" data-{self.side}={n}", stop("bar", n == 0)) if self.side else ("", "")
             )
             left = f"margin-left:{(min(value, 0.0) - low) * scale:.1f}%;" if low < 0 else ""
-            marked = ' class="picked"' if n == self.picked else ""
+            marked = ' class="picked"' if n == self.marked_row else ""
             rows.append(
                 f'<tr{marked}{which}><th scope="row"{reach}>{escape(label)}</th>'
                 f'<td class="n">{value:z.{decimals}f}</td>'
@@ -204,8 +238,8 @@ class Bars(Panel):
             )
         grid = " role=grid" if self.side else ""
         return (
-            f'<table class="c3b"{grid}{picks(self.pick)}><caption>{escape(self.title)}</caption>'
-            f"{''.join(rows)}</table>"
+            f'<table class="c3b"{grid}{click_attribute(self.click)}>'
+            f"<caption>{escape(self.title)}</caption>{''.join(rows)}</table>"
         )
 
 
@@ -241,16 +275,16 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
     """Return the HTML of several panels, side by side where there is room.
 
     While an explorer is presented, only the notes, the first picture and the panels that belong
-    beside it are shown; once a number is picked, the picture that it stands in and its arithmetic.
-    ``Heads`` are left out, since the widget draws them under the buttons of their control. Arrow
-    keys are the picture's: JupyterLab would move between cells by them.
+    beside it are shown; once a number was clicked, the picture that it stands in and its
+    arithmetic. ``Heads`` are left out, since the widget draws them under the buttons of their
+    control. Arrow keys are the picture's: JupyterLab would move between cells by them.
     """
     panels = [panel for panel in panels if not isinstance(panel, Heads)]
     kind = ""
     if present:
         explained = any(panel.explains for panel in panels)
         pictures = [panel for panel in panels if panel.picture and not panel.explains]
-        having = [panel for panel in pictures if explained and panel.picked is not None]
+        having = [panel for panel in pictures if explained and panel.marked_row is not None]
         first = next(iter(having or pictures), None)
         panels = [
             panel.presented()

@@ -13,7 +13,54 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from chapter3_helpers.explorers.core.controls import Settings
+from chapter3_helpers.explorers.core.controls import Control, Settings
+from chapter3_helpers.explorers.core.inputs import clicked_cell
+from chapter3_helpers.explorers.core.panels import Panel
+from chapter3_helpers.explorers.core.widget import Explorer, described
+from chapter3_helpers.sentence import TOKENS
+
+
+class OldExplorer(Explorer):
+    """An explorer whose functions still take all settings; this file goes with the last one."""
+
+    def __init__(self, name, controls, panels, lines, settings=None):
+        self.old_panels, self.lines = panels, lines
+        super().__init__(name, controls, panels, panels, settings)
+
+    def state(self, settings: Settings) -> Any:
+        panels = getattr(self.old_panels, "func", self.old_panels)
+        name = panels.__name__.replace("_panels", "_state")
+        function = getattr(sys.modules[panels.__module__], name)
+        return function(settings, **getattr(self.old_panels, "keywords", {}))
+
+    def panels(self, settings: Settings) -> Sequence[Panel]:
+        return self.old_panels(settings)
+
+    def code(self, settings: Settings) -> str:
+        return "\n".join(self.lines(settings))
+
+
+def explorer_function(
+    name: str, controls: Sequence[Control], panels: Callable, lines: Callable
+) -> Callable[..., Explorer]:
+    def explorer(**settings: Any) -> Explorer:
+        return OldExplorer(name, controls, panels, lines, settings)
+
+    explorer.__module__ = panels.__module__
+    explorer.__name__ = explorer.__qualname__ = panels.__name__.replace("_panels", "_explorer")
+    return described(controls)(explorer)
+
+
+def picked_cell(settings: Settings, weights: Any) -> tuple[int, int] | None:
+    return clicked_cell(settings.get("query"), settings.get("key"), weights)
+
+
+def sentence_code(text: str) -> tuple[str, str]:
+    """Return the lines of Python that ``read_sentence`` stands for: the import and the call."""
+    if text.split() == list(TOKENS):
+        line = "tokens, x = TOKENS, example_inputs()"
+        return "from chapter3_helpers.sentence import TOKENS, example_inputs", line
+    return "from chapter3_helpers.sentence import embed_text", f"tokens, x = embed_text({text!r})"
 
 
 def source_of(state: Callable[[Settings], Any]) -> Callable[[Settings], Sequence[str]]:

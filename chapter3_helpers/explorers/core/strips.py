@@ -17,7 +17,7 @@ from typing import Any
 from torch import nn
 
 from chapter3_helpers.explorers.core.panels import Panel
-from chapter3_helpers.explorers.core.writing import escape
+from chapter3_helpers.explorers.core.style import escape
 
 # name -> what it is, and what the statement that makes it looks like, the surest first
 PARTS = {

@@ -1,30 +1,70 @@
 """Controls on top, where they stay, panels below: the widget that every explorer is.
 
-What is shown is a plain function of the settings; this module only wires it to real ipywidgets
-controls, which bring labels, tooltips and the keyboard with them. Settings that would not fit
-together can't be reached: a control's options may depend on the other settings, and a control
-that has no meaning for them is not shown.
+What is shown is a plain function of the settings, in two steps. A *state* function computes; its
+keyword arguments are named as the controls are, and it returns a small frozen dataclass or a
+``NamedTuple``. A *panels* function takes that state and, by name, those settings that it needs, and
+returns what is drawn. ``Explorer`` calls both with the settings that their parameters name::
+
+    CONTROLS = (
+        Slider("tokens", "tokens", 4, "How many there are", low=1, high=9),
+        Switch("causal", "hide the future", True, "The causal mask"),
+        Buttons(
+            "row",
+            "asking",
+            0,
+            "Whose row to mark",
+            lambda tokens: tokens > 1,
+            options=lambda tokens: range(tokens),
+        ),
+    )
+
+    class EvenState(NamedTuple):
+        weights: torch.Tensor  # (T, T)
+
+    def even_state(*, tokens: int, causal: bool) -> EvenState:
+        scores = torch.zeros(tokens, tokens)
+        return EvenState(softmax(mask_scores(scores) if causal else scores))
+
+    def even_panels(state: EvenState, *, row: int) -> list[Panel]:
+        names = [str(token) for token in range(len(state.weights))]
+        return [Matrix("weights", state.weights, names, marked_row=row)]
+
+    even_explorer = explorer_function(
+        "even_explorer", "even weights", CONTROLS, even_state, even_panels
+    )
+
+The *Python* button shows the call of the state function with the present values, which anyone can
+run, and below it the function's source. Where the values of one control have a state function each,
+``OneOf`` holds them. What a reader typed and cannot be read is a ``ValueError``, whose message is
+shown above the last picture.
+
+Settings that would not fit together can't be reached: a control's options may depend on other
+settings, and a control that has no meaning for them is not shown.
 """
 
 import contextlib
+import importlib.resources
 import inspect
 import io
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+import anywidget
 import ipywidgets as widgets
 from traitlets import TraitError
 
 from chapter3_helpers.explorers.core.controls import (
+    Clicked,
     Control,
-    Picked,
     Settings,
     Steps,
     Thumbnails,
+    arguments,
+    call,
+    parameters,
 )
-from chapter3_helpers.explorers.core.hands import Hands
 from chapter3_helpers.explorers.core.panels import (
     Heads,
     Panel,
@@ -36,6 +76,33 @@ from chapter3_helpers.explorers.core.panels import (
 from chapter3_helpers.explorers.core.style import STYLE
 
 Function = TypeVar("Function", bound=Callable)
+FOLDER = importlib.resources.files(__package__)
+SCRIPT = FOLDER.joinpath("hands.js").read_text("utf-8")
+WIDGET = FOLDER.joinpath("hands_widget.js").read_text("utf-8")
+
+
+class OneOf(NamedTuple):
+    """A state function for each value of one control."""
+
+    control: str
+    functions: Mapping[Any, Callable[..., Any]]
+
+
+class Hands(anywidget.AnyWidget):
+    """An invisible widget that listens beside the picture; ``hands.js`` says to what.
+
+    The picture itself stays plain HTML, so that it is there wherever this script cannot run. A
+    click is a message and no trait: clicking the same cell twice has to act twice.
+
+    Args:
+        click: is called with the settings that a click changes, such as ``{"row": 2}``.
+    """
+
+    _esm = SCRIPT + WIDGET
+
+    def __init__(self, click: Callable[[Mapping[str, Any]], None]):
+        super().__init__(layout={"display": "none"})
+        self.on_msg(lambda _widget, settings, _buffers: click(settings))
 
 
 class Explorer(widgets.VBox):
@@ -44,12 +111,15 @@ class Explorer(widgets.VBox):
     Args:
         name: what it is called, in words.
         controls: what can be changed.
-        panels: settings -> what is shown. It may raise ``ValueError``, whose message is then
-            shown in place of the panels.
-        lines: settings -> a few lines of Python that give the same numbers without the widget.
+        state: the function that computes, or one for each value of a control. It may raise
+            ``ValueError``, whose message is then shown above the last picture.
+        panels: the function that says what is drawn.
         settings: where to start, where that is not at the controls' defaults.
+        own: a class that a reader wrote and that ``state`` runs, if any. Whatever it raises is
+            shown in the same way.
 
     Raises:
+        TypeError: a function needs a parameter that no control is named after.
         ValueError: as ``set``.
     """
 
@@ -57,12 +127,15 @@ class Explorer(widgets.VBox):
         self,
         name: str,
         controls: Sequence[Control],
-        panels: Callable[[Settings], Sequence[Panel]],
-        lines: Callable[[Settings], Sequence[str]],
+        state: Callable[..., Any] | OneOf,
+        panels: Callable[..., Sequence[Panel]],
         settings: Settings | None = None,
+        own: type | None = None,
     ):
         self.name, self.controls = name, tuple(controls)
-        self.panels, self.lines = panels, lines
+        self._states = state if isinstance(state, OneOf) else OneOf("", {None: state})
+        self._panels, self._own = panels, own
+        self._check_parameters()
         self._quiet = True  # while several controls change together, the view waits
         self._drawn = ""  # the last picture; it stays, dimmed, while a text can't be read
         defaults = {control.name: control.default for control in controls}
@@ -86,7 +159,9 @@ class Explorer(widgets.VBox):
         )
         self.view = widgets.HTML(layout=widgets.Layout(width="100%"))
         self.code_view = widgets.HTML(layout=widgets.Layout(width="100%", display="none"))
-        self._chosen = dict(defaults)  # where a reader put each control, wherever it is now
+        self._chosen: dict[str, Any] = {}  # where a reader put each control, wherever it is now
+        self._at_end: set[str] = set()  # of what plays, that which was put at its last option
+        self._chose(defaults)
         for name, widget in self.widgets.items():
             widget.observe(partial(self._changed, name=name), names="value")
         self.reset_button.on_click(self.reset)
@@ -95,7 +170,7 @@ class Explorer(widgets.VBox):
         self.places = {c.name: c.place(self.widgets[c.name]) for c in self.controls}
         below = [self.places[c.name] for c in self.controls if isinstance(c, Thumbnails)]
         above = [
-            self.places[c.name] for c in self.controls if not isinstance(c, Thumbnails | Picked)
+            self.places[c.name] for c in self.controls if not isinstance(c, Thumbnails | Clicked)
         ]
         tools = widgets.HBox([self.reset_button, self.code_button, self.present_button])
         bar = widgets.Box([*above, tools])
@@ -103,7 +178,7 @@ class Explorer(widgets.VBox):
         super().__init__(
             [
                 *(widgets.HTML(STYLE, layout=hidden), bar, self.code_view, *below, self.view),
-                Hands(self.pick),
+                Hands(self.click),
             ],
             layout=widgets.Layout(width="100%", overflow="visible"),
         )
@@ -126,9 +201,36 @@ class Explorer(widgets.VBox):
         """The values of all controls, by name."""
         return {name: widget.value for name, widget in self.widgets.items()}
 
+    def state(self, settings: Settings) -> Any:
+        """Compute what belongs to some settings."""
+        return call(self._state_function(settings), settings)
+
+    def panels(self, settings: Settings) -> Sequence[Panel]:
+        """Return what is drawn for some settings."""
+        return call(self._panels, settings, self.state(settings))
+
     def code(self, settings: Settings) -> str:
-        """Return what the Python button shows for some settings."""
-        return "\n".join(self.lines(settings))
+        """Return what the Python button shows: the call that computes, and what it calls."""
+        function = self._state_function(settings)
+        source = inspect.getsource(getattr(function, "func", function))
+        return f"{call_as_text(function, settings)}\n\n# What it does:\n\n{source}"
+
+    def _state_function(self, settings: Settings) -> Callable[..., Any]:
+        return self._states.functions[settings.get(self._states.control)]
+
+    def _check_parameters(self) -> None:
+        known = {control.name for control in self.controls}
+        functions = [*self._states.functions.values(), *(c.enabled for c in self.controls)]
+        functions += [c.options for c in self.controls if callable(getattr(c, "options", None))]
+        wanted = [(function, list(parameters(function).items())) for function in functions]
+        wanted.append((self._panels, list(parameters(self._panels).items())[1:]))
+        for function, named in wanted:
+            for name, needed in named:
+                if needed and name not in {*known, "settings"}:
+                    raise TypeError(
+                        f"{function.__name__} must take settings that have a control, "
+                        f"got {name}, which has none"
+                    )
 
     def set(self, **values: Any) -> None:
         """Move several controls at once.
@@ -160,23 +262,23 @@ class Explorer(widgets.VBox):
             raise
         finally:
             self._quiet = False
-        self._chosen |= values
+        self._chose(values)
         self._settle()
 
     def reset(self, _button: Any = None) -> None:
         """Put every control back to where it started."""
         self.set(**self._start)
 
-    def pick(self, values: Mapping[str, Any]) -> None:
+    def click(self, values: Mapping[str, Any]) -> None:
         """Do what a click on the picture asks for.
 
         The picture that was clicked may be an older one: what it offers and the controls do not,
-        such as a token of a longer sentence, is passed over. What nothing but a click can pick is
-        taken away by a click that picks all of it once more.
+        such as a token of a longer sentence, is passed over. What nothing but a click sets is
+        taken away by a click that sets all of it once more.
         """
         settings = self.settings
-        picked = {c.name: settings[c.name] for c in self.controls if isinstance(c, Picked)}
-        if values == {name: value for name, value in picked.items() if value is not None}:
+        clicked = {c.name: settings[c.name] for c in self.controls if isinstance(c, Clicked)}
+        if values == {name: value for name, value in clicked.items() if value is not None}:
             values = dict.fromkeys(values)
         with contextlib.suppress(ValueError):
             self.set(**values)
@@ -193,16 +295,25 @@ class Explorer(widgets.VBox):
 
     def _changed(self, change: Any, name: str = "") -> None:
         if not self._quiet:
-            self._chosen |= {name: change.new} if name else {}
+            self._chose({name: change.new} if name else {})
             self._settle()
             self._draw()
 
-    def _offer(self, control: Control) -> None:
-        """Give a control the options that fit the other settings, and the value that was chosen, or
-        the nearest below: while a sentence is typed anew its fifth token is gone, and comes back.
+    def _chose(self, values: Settings) -> None:
+        """Remember where a reader put controls, and whether that was the end of what plays."""
+        self._chosen |= values
+        for control in self.controls:
+            if control.name in values and isinstance(control, Steps) and control.play:
+                widget = self.widgets[control.name]
+                at_end = widget.index == len(widget.options) - 1
+                (self._at_end.add if at_end else self._at_end.discard)(control.name)
 
-        A control with a play button that stood at its last option moves to the new last one: while
-        somebody types a sentence, all of it stays read.
+    def _offer(self, control: Control) -> None:
+        """Give a control the options that fit the other settings.
+
+        If the chosen value disappears, the nearest lower one is used; it is restored when it
+        returns. A control with a play button that was put at its last option moves to the new last
+        one: while somebody types a sentence, all of it stays read.
         """
         if not isinstance(control, Steps):
             return
@@ -212,11 +323,11 @@ class Explorer(widgets.VBox):
             return
         values = [option[1] if isinstance(option, tuple) else option for option in options]
         old = self._chosen[control.name]
-        if isinstance(control, Picked):
+        if isinstance(control, Clicked):
             new = widget.value if widget.value in values else None
         else:
             new = old if old in values else max((v for v in values if v < old), default=values[0])
-        if control.play and widget.index == len(widget.options) - 1:
+        if control.play and control.name in self._at_end:
             new = values[-1]
         widget.index = 0
         widget.options = options
@@ -229,7 +340,7 @@ class Explorer(widgets.VBox):
             for control in self.controls:
                 self._offer(control)
                 layout = self.places[control.name].layout
-                display = None if control.enabled(self.settings) else "none"
+                display = None if control.is_shown(self.settings) else "none"
                 if layout.display != display:
                     layout.display = display
         finally:
@@ -248,6 +359,11 @@ class Explorer(widgets.VBox):
             self._draw_thumbnails(panels)
         except ValueError as error:
             shown, code = render_error(str(error), self._drawn), ""
+        except Exception as error:
+            if self._own is None:
+                raise
+            said = f"{self._own.__name__}: {type(error).__name__}: {error}"
+            shown, code = render_error(said, self._drawn), ""
         (self.add_class if present else self.remove_class)("c3-present")
         self.view.value = shown
         self.code_view.value = f'<div class="c3"><pre><code>{escape(code)}</code></pre></div>'
@@ -278,23 +394,47 @@ class _Waiting(io.TextIOBase):
         return len(text)
 
 
+def call_as_text(function: Callable[..., Any], settings: Settings) -> str:
+    """Return lines of Python that call a state function with the settings that it names.
+
+    A class stands there by its name: it is the reader's, and defined in the notebook.
+    """
+    named = arguments(function, settings) | getattr(function, "keywords", {})
+    function = getattr(function, "func", function)
+    given = "".join(f"    {name}={_as_text(value)},\n" for name, value in named.items())
+    name = function.__name__
+    return f"from {function.__module__} import {name}\n\nstate = {name}(\n{given})"
+
+
+def _as_text(value: Any) -> str:
+    """Write a setting as Python; steps of a slider add up to 0.7000000000000001, say."""
+    if isinstance(value, type):
+        return value.__name__
+    return repr(round(value, 9) if isinstance(value, float) else value)
+
+
 def explorer_function(
     name: str,
+    title: str,
     controls: Sequence[Control],
-    panels: Callable[[Settings], Sequence[Panel]],
-    lines: Callable[[Settings], Sequence[str]],
+    state: Callable[..., Any] | OneOf,
+    panels: Callable[..., Sequence[Panel]],
 ) -> Callable[..., Explorer]:
     """Make the function that a notebook calls: settings to start from -> ``Explorer``.
 
-    Its help and its signature name every setting, as the controls do. The arguments are those of
-    ``Explorer``.
+    Its help and its signature name every setting, as the controls do.
+
+    Args:
+        name: of the function.
+        title: what the explorer is called, in words.
+        controls, state, panels: as for ``Explorer``.
     """
 
     def explorer(**settings: Any) -> Explorer:
-        return Explorer(name, controls, panels, lines, settings)
+        return Explorer(title, controls, state, panels, settings)
 
     explorer.__module__ = panels.__module__
-    explorer.__name__ = explorer.__qualname__ = panels.__name__.replace("_panels", "_explorer")
+    explorer.__name__ = explorer.__qualname__ = name
     return described(controls)(explorer)
 
 
