@@ -1,14 +1,15 @@
 """The explorer of ``01_dot_products``: two arrows, a shadow, and their dot product."""
 
 import math
+from typing import NamedTuple
 
 import torch
 
 from chapter3_helpers.diagrams import Diagram, Plane
-from chapter3_helpers.explorers.core.controls import Settings, Slider
+from chapter3_helpers.explorers.core.controls import Slider
 from chapter3_helpers.explorers.core.drawings import Curves, Flow
 from chapter3_helpers.explorers.core.panels import Facts, Note, Panel
-from chapter3_helpers.explorers.core.source import explorer_function, source_of
+from chapter3_helpers.explorers.core.widget import explorer_function
 
 LONGEST = 2.0
 
@@ -19,24 +20,32 @@ CONTROLS = (
 )
 
 
-def dot_products_state(settings: Settings) -> dict[str, torch.Tensor]:
-    """Return the vectors a and b, (2,) each, and their dot product."""
-    radians = math.radians(settings["angle"])
-    a = settings["length_a"] * torch.tensor([math.cos(radians), math.sin(radians)])
-    b = settings["length_b"] * torch.tensor([1.0, 0.0])
-    return {"a": a, "b": b, "dot": torch.dot(a, b)}
+class DotProductsState(NamedTuple):
+    """Two vectors (2,) and their dot product."""
+
+    a: torch.Tensor
+    b: torch.Tensor
+    dot: torch.Tensor
 
 
-def dot_products_panels(settings: Settings) -> list[Panel]:
+def dot_products_state(*, angle: int, length_a: float, length_b: float) -> DotProductsState:
+    """Turn a away from b, and multiply."""
+    radians = math.radians(angle)
+    a = length_a * torch.tensor([math.cos(radians), math.sin(radians)])
+    b = length_b * torch.tensor([1.0, 0.0])
+    return DotProductsState(a, b, torch.dot(a, b))
+
+
+def dot_products_panels(
+    state: DotProductsState, *, angle: int, length_a: float, length_b: float
+) -> list[Panel]:
     """Return the drawing, the dot product at every angle, and the sum of products.
 
     Both pictures keep their scale, whatever is moved.
     """
-    state = dot_products_state(settings)
-    a, b, dot = state["a"], state["b"], state["dot"].item()
-    length_a, length_b = settings["length_a"], settings["length_b"]
+    a, b, dot = state.a, state.b, state.dot.item()
     products = " + ".join(f"({x:z.2f})({y:z.2f})" for x, y in zip(a, b, strict=True))
-    shadow = length_a * math.cos(math.radians(settings["angle"]))
+    shadow = length_a * math.cos(math.radians(angle))
     facts = {
         "a": f"({a[0]:z.2f}, {a[1]:z.2f})",
         "b": f"({b[0]:z.2f}, {b[1]:z.2f})",
@@ -49,7 +58,7 @@ def dot_products_panels(settings: Settings) -> list[Panel]:
     angles = torch.arange(0, 181, 5)
     curve = length_a * length_b * torch.cos(torch.deg2rad(angles))
     return [
-        Note(_note(settings, dot)),
+        Note(_note(angle, {"a": length_a, "b": length_b}, dot)),
         Flow(_drawing(a, b)),
         Curves(
             "dot product at every angle, for these lengths",
@@ -57,7 +66,7 @@ def dot_products_panels(settings: Settings) -> list[Panel]:
             "dot product",
             angles,
             {"dot product": curve},
-            mark=settings["angle"],
+            mark=angle,
             limits=(-(LONGEST**2), LONGEST**2),
             ticks=(0, 45, 90, 135, 180),
         ),
@@ -79,12 +88,11 @@ def _drawing(a: torch.Tensor, b: torch.Tensor) -> Diagram:
     return Diagram("The shadow of a on b", [plane])
 
 
-def _note(settings: Settings, dot: float) -> str:
-    without = [name for name in "ab" if settings[f"length_{name}"] == 0]
+def _note(angle: int, lengths: dict[str, float], dot: float) -> str:
+    without = [name for name, length in lengths.items() if length == 0]
     if without:
         names, has = " and ".join(without), "have" if len(without) == 2 else "has"
         return f"{names} {has} length 0 and so no direction: the dot product is 0 at every angle."
-    angle = settings["angle"]
     if angle == 90:
         return "At a right angle a casts no shadow: the dot product is 0, whatever the lengths."
     if angle < 90:
@@ -93,5 +101,5 @@ def _note(settings: Settings, dot: float) -> str:
 
 
 dot_products_explorer = explorer_function(
-    "dot products", CONTROLS, dot_products_panels, source_of(dot_products_state)
+    "dot_products_explorer", "dot products", CONTROLS, dot_products_state, dot_products_panels
 )

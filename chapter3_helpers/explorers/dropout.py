@@ -1,24 +1,28 @@
 """The explorer of ``05_dropout``: draw after draw, and the mean that they come to."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 
 from chapter3_helpers.dropout import dropout_mask
-from chapter3_helpers.explorers.core.controls import Buttons, Seed, Settings, Slider, Switch
-from chapter3_helpers.explorers.core.inputs import CLICK_CELL, clicked_query_and_key, seeded
+from chapter3_helpers.explorers.core.controls import Buttons, Seed, Slider, Switch
+from chapter3_helpers.explorers.core.inputs import (
+    CLICK_CELL,
+    clicked_cell,
+    clicked_query_and_key,
+    seeded,
+)
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.core.source import explorer_function, picked_cell
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
-DROPPED = "✕"
 
-
-def _in_training(settings: Settings) -> bool:
-    return settings["training"]
+def _in_training(training: bool) -> bool:
+    return training
 
 
 CONTROLS = (
@@ -53,118 +57,98 @@ CONTROLS = (
         presented=False,
         options=[("native", "native"), ("mkl", "mkl")],
     ),
-    *clicked_query_and_key(lambda settings: TOKENS),
+    *clicked_query_and_key(lambda: TOKENS),
 )
 
 
-def dropout_state(settings: Settings) -> dict[str, torch.Tensor]:
-    """Return queries, keys and values (6, 2), the causal weights (6, 6), what this draw leaves of
-    them, and the mean so far."""
+class DropoutState(NamedTuple):
+    """Queries, keys and values (6, 2); causal weights (6, 6), and what dropout makes of them."""
+
+    queries: torch.Tensor
+    keys: torch.Tensor
+    values: torch.Tensor
+    weights: torch.Tensor
+    dropped: torch.Tensor  # what this draw leaves of the weights
+    mean: torch.Tensor  # of all draws so far
+
+
+def dropout_state(*, draw: int, p: float, training: bool, seed: int, coins: str) -> DropoutState:
+    """Drop weights so many times."""
     with seeded(789):
         attention, x = SelfAttention_v2(3, 2), example_inputs()
     with torch.no_grad():
         weights = mask_then_renormalise(attention.attention_weights(x))
         queries, keys, values = attention.W_query(x), attention.W_key(x), attention.W_value(x)
-    state = {"queries": queries, "keys": keys, "values": values, "weights": weights}
-    if not _in_training(settings):
-        return {**state, "dropped": weights, "mean": weights}
-    shape = (settings["draw"], *weights.shape)
-    kept = dropout_mask(shape, settings["p"], settings["seed"], settings["coins"])
-    draws = weights * kept / (1 - settings["p"])  # (draws, 6, 6)
-    return {**state, "dropped": draws[-1], "mean": draws.mean(dim=0)}
+    draws = weights[None]  # in evaluation nothing is dropped
+    if training:
+        kept = dropout_mask((draw, *weights.shape), p, seed, coins)
+        draws = weights * kept / (1 - p)  # (draws, 6, 6)
+    return DropoutState(queries, keys, values, weights, draws[-1], draws.mean(dim=0))
 
 
-def dropout_panels(settings: Settings) -> list[Panel]:
+def dropout_panels(
+    state: DropoutState,
+    *,
+    draw: int,
+    p: float,
+    training: bool,
+    query: int | None,
+    key: int | None,
+) -> list[Panel]:
     """Return what one draw leaves of the weights, the mean of all draws so far, the weights
     themselves, and row sums."""
-    state = dropout_state(settings)
     hidden = causal_mask(len(TOKENS))
-    titles = {"dropped": "weights, as they are in evaluation", "mean": "their mean"}
-    if _in_training(settings):
-        titles = {
-            "dropped": f"draw {settings['draw']}: what is left, divided by 1 - p",
-            "mean": f"mean of {settings['draw']} {'draw' if settings['draw'] == 1 else 'draws'}",
-        }
-    texts = [
-        [f"{weight:.2f}" if weight > 0 else DROPPED for weight in row]
-        for row in state["dropped"].tolist()
+    title, mean = "weights, as they are in evaluation", "their mean"
+    if training:
+        title = f"draw {draw}: what is left, divided by 1 - p"
+        mean = f"mean of {draw} {'draw' if draw == 1 else 'draws'}"
+    row, column = cell = clicked_cell(query, key, state.weights) or (None, None)
+    plain = Matrix(
+        mean,
+        state.mean,
+        TOKENS,
+        hidden=hidden,
+        marked_row=row,
+        marked_column=column,
+        decimals=2,
+        beside=True,
+    )
+    clickable = replace(plain, beside=False, click=CLICK_CELL)
+    panels: list[Panel] = [
+        Note(_note(state, draw, p) if training else OFF),
+        replace(clickable, title=title, values=state.dropped, dropped=state.dropped == 0),
+        plain,  # not clickable: a mean of many weights has no arithmetic of its own
     ]
-    cell = picked_cell(settings, state["weights"])
-    at = {"marked_row": cell[0], "marked_column": cell[1]} if cell else {}
-    look = {"hidden": hidden, "click": CLICK_CELL, **at}
-    matrices = [
-        Matrix(titles["dropped"], state["dropped"], TOKENS, texts=texts, **look),
-        Matrix(
-            titles["mean"],
-            state["mean"],
-            TOKENS,
-            beside=True,
-            decimals=2,
-            **{**look, "click": None},  # a mean of many weights
-        ),
-    ]
-    if _in_training(settings):
-        matrices.append(Matrix("what softmax made", state["weights"], TOKENS, **look))
-    if cell:
-        matrices.append(_path(settings, state, hidden, *cell))
-    sums = {
-        title: " · ".join(f"{token} {total:.2f}" for token, total in zip(TOKENS, row, strict=True))
-        for title, row in (
-            ("this draw", state["dropped"].sum(dim=-1)),
-            ("mean so far", state["mean"].sum(dim=-1)),
-        )
-    }
-    return [Note(_note(settings, state)), *matrices, Facts(sums, "sums of the rows")]
+    if training:
+        made = replace(clickable, title="what softmax made", values=state.weights, decimals=None)
+        panels.append(made)
+    if row is not None:
+        path = NumberPath(TOKENS, *cell, state.queries, state.keys, state.values, hidden=hidden)
+        kept = (state.dropped > 0) | hidden  # what is hidden has nothing to lose
+        panels.append(replace(path, kept=kept, p=p) if training else path)
+    sums = {"this draw": _sums(state.dropped), "mean so far": _sums(state.mean)}
+    return [*panels, Facts(sums, "sums of the rows")]
 
 
-def _path(
-    settings: Settings, state: dict[str, torch.Tensor], hidden: torch.Tensor, row: int, column: int
-) -> NumberPath:
-    projected = (state[name] for name in ("queries", "keys", "values"))
-    path = NumberPath(TOKENS, row, column, *projected, hidden=hidden)
-    if not _in_training(settings):
-        return path
-    kept = (state["dropped"] > 0) | hidden  # what is hidden has nothing to lose
-    return replace(path, kept=kept, p=settings["p"])
+def _sums(weights: torch.Tensor) -> str:
+    return " · ".join(
+        f"{token} {row.sum():.2f}" for token, row in zip(TOKENS, weights, strict=True)
+    )
 
 
-def _note(settings: Settings, state: dict[str, torch.Tensor]) -> str:
-    if not _in_training(settings):
-        return "Outside training nothing is dropped and nothing is scaled, whatever p and seed are."
-    lost = [
-        f"“{token}”" for token, row in zip(TOKENS, state["dropped"], strict=True) if not row.any()
-    ]
+OFF = "Outside training nothing is dropped and nothing is scaled, whatever p and seed are."
+
+
+def _note(state: DropoutState, draw: int, p: float) -> str:
+    lost = [f"“{token}”" for token, row in zip(TOKENS, state.dropped, strict=True) if not row.any()]
     said = f"{' and '.join(lost)} lost everything" if lost else "every token keeps something"
-    off = (state["mean"] - state["weights"]).abs().max()
-    times = 1 / (1 - settings["p"])
+    off = (state.mean - state.weights).abs().max()
     return (
-        f"In draw {settings['draw']} {said}; what is kept counts {times:.2f} times. "
+        f"In draw {draw} {said}; what is kept counts {1 / (1 - p):.2f} times. "
         f"The mean so far is at most {off:.2f} away from what softmax made."
     )
 
 
-def dropout_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same weights."""
-    lines = [
-        "import torch",
-        "from chapter3_helpers.dropout import dropout_mask",
-        "from chapter3_helpers.masking import mask_then_renormalise",
-        "from chapter3_helpers.sentence import example_inputs",
-        "from chapter3_helpers.trainable_qkv import SelfAttention_v2",
-        "",
-        "torch.manual_seed(789)",
-        "attention = SelfAttention_v2(3, 2)",
-        "weights = mask_then_renormalise(attention.attention_weights(example_inputs()).detach())",
-    ]
-    if not _in_training(settings):
-        return [*lines, "dropped = mean = weights"]
-    arguments = f'{settings["p"]:g}, {settings["seed"]}, "{settings["coins"]}"'
-    return [
-        *lines,
-        f"kept = dropout_mask(({settings['draw']}, 6, 6), {arguments})",
-        f"draws = weights * kept / (1 - {settings['p']:g})",
-        "dropped, mean = draws[-1], draws.mean(dim=0)",
-    ]
-
-
-dropout_explorer = explorer_function("dropout", CONTROLS, dropout_panels, dropout_code)
+dropout_explorer = explorer_function(
+    "dropout_explorer", "dropout", CONTROLS, dropout_state, dropout_panels
+)

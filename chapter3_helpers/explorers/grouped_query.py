@@ -1,13 +1,14 @@
 """The explorer of ``11_grouped_query_kv_cache``: who shares keys, and what the cache costs."""
 
 from functools import lru_cache
-from typing import Any
+from typing import NamedTuple
 
 import torch
 
-from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps, TextField, Thumbnails
+from chapter3_helpers.explorers.core.controls import Buttons, Steps, TextField, Thumbnails
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import (
+    clicked_cell,
     clicked_query_and_key,
     divisors,
     read_sentence,
@@ -17,7 +18,7 @@ from chapter3_helpers.explorers.core.inputs import (
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Note, Panel
-from chapter3_helpers.explorers.core.source import explorer_function, picked_cell, source_of
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.fused_multihead import split_heads
 from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
 from chapter3_helpers.masking import causal_mask
@@ -53,12 +54,11 @@ CONTROLS = (
         "head",
         0,
         "Which query head to show in large",
-        options=lambda settings: [
-            (f"{head} → kv {head * settings['num_kv_heads'] // HEADS}", head)
-            for head in range(HEADS)
+        options=lambda num_kv_heads: [
+            (f"{head} → kv {head * num_kv_heads // HEADS}", head) for head in range(HEADS)
         ],
     ),
-    *clicked_query_and_key(lambda settings: read_tokens(settings["text"])),
+    *clicked_query_and_key(read_tokens),
 )
 
 
@@ -81,57 +81,64 @@ def _multiplications(num_tokens: int, num_kv_heads: int) -> tuple[int, int]:
     return projected + 2 * D_MODEL * num_tokens, num_tokens * projected + 2 * D_MODEL * seen
 
 
-def grouped_query_state(settings: Settings) -> dict[str, Any]:
-    """Return who reads which head, the weights on a sentence, and what the next token costs.
+class GroupedQueryState(NamedTuple):
+    """Who reads which head, the weights on a sentence, and what the next token costs."""
 
-    Returns:
-        ``tokens``; ``reads`` (8, K), 1 where a query head reads a key/value head; ``weights``
-        (8, T, T); ``cache_bytes`` of one layer in float32; ``with_cache`` and ``without_cache``,
-        multiplications for the newest token.
+    tokens: tuple[str, ...]
+    x: torch.Tensor  # (T, 512)
+    reads: torch.Tensor  # (8, K), 1 where a query head reads a key/value head
+    weights: torch.Tensor  # (8, T, T)
+    cache_bytes: int  # of one layer in float32
+    with_cache: int  # multiplications for the newest token
+    without_cache: int
+
+
+def grouped_query_state(*, num_kv_heads: int, generated: int, text: str) -> GroupedQueryState:
+    """Share key/value heads, and count.
 
     Raises:
         ValueError: the sentence is empty or too long to be drawn.
     """
-    kv_heads, num_tokens = settings["num_kv_heads"], PROMPT + settings["generated"]
-    tokens, x = read_sentence(settings["text"], d_in=D_MODEL)
+    tokens, x = read_sentence(text, d_in=D_MODEL)
     x = 8 * (x - 0.5)  # spread wide, as in the notebook, so that untrained heads differ
-    attention = _attention(kv_heads)
-    with_cache, without_cache = _multiplications(num_tokens, kv_heads)
-    return {
-        "tokens": tokens,
-        "reads": repeat_kv(torch.eye(kv_heads).unsqueeze(1), HEADS // kv_heads).squeeze(1),
-        "weights": attention.attention_weights(x),
-        "cache_bytes": kv_cache_bytes(num_tokens, kv_heads, HEAD_DIM),
-        "with_cache": with_cache,
-        "without_cache": without_cache,
-    }
+    reads = repeat_kv(torch.eye(num_kv_heads).unsqueeze(1), HEADS // num_kv_heads).squeeze(1)
+    weights = _attention(num_kv_heads).attention_weights(x)
+    cached = kv_cache_bytes(PROMPT + generated, num_kv_heads, HEAD_DIM)
+    costs = _multiplications(PROMPT + generated, num_kv_heads)
+    return GroupedQueryState(tokens, x, reads, weights, cached, *costs)
 
 
-def grouped_query_panels(settings: Settings) -> list[Panel]:
+def grouped_query_panels(
+    state: GroupedQueryState,
+    *,
+    num_kv_heads: int,
+    generated: int,
+    head: int,
+    query: int | None,
+    key: int | None,
+) -> list[Panel]:
     """Return all heads on the sentence and whose keys they read, and what they cost."""
-    state = grouped_query_state(settings)
-    kv_heads, head, tokens = settings["num_kv_heads"], settings["head"], state["tokens"]
-    num_tokens, hidden = PROMPT + settings["generated"], causal_mask(len(tokens))
+    num_tokens, hidden = PROMPT + generated, causal_mask(len(state.tokens))
     lengths = [PROMPT + number for number in GENERATED]
     megabytes = {
         f"{K} kv head{'s' * (K > 1)}": [kv_cache_bytes(S, K, HEAD_DIM) / 1e6 for S in lengths]
-        for K in sorted({kv_heads, HEADS})
+        for K in sorted({num_kv_heads, HEADS})
     }
     facts = {
-        "tokens so far": f"{PROMPT} + {settings['generated']:,} = {num_tokens:,}",
-        "cache in float32": f"2 · {num_tokens:,} · {kv_heads} · {HEAD_DIM} · 4 = "
-        f"{state['cache_bytes']:,} bytes",
-        "multiplications with it": f"{state['with_cache'] / 1e6:,.1f} million",
-        "multiplications without": f"{state['without_cache'] / 1e6:,.1f} million",
+        "tokens so far": f"{PROMPT} + {generated:,} = {num_tokens:,}",
+        "cache in float32": f"2 · {num_tokens:,} · {num_kv_heads} · {HEAD_DIM} · 4 = "
+        f"{state.cache_bytes:,} bytes",
+        "multiplications with it": f"{state.with_cache / 1e6:,.1f} million",
+        "multiplications without": f"{state.without_cache / 1e6:,.1f} million",
     }
-    weights = state["weights"][head]
-    title = f"weights of head {head}, which reads kv head {head * kv_heads // HEADS}"
-    cell = picked_cell(settings, weights)
+    weights, kv_head = state.weights[head], head * num_kv_heads // HEADS
+    title = f"weights of head {head}, which reads kv head {kv_head}"
+    cell = clicked_cell(query, key, weights)
     return [
-        Note(_note(state, settings)),
-        Heads(state["weights"], hidden),
-        weight_matrix(title, weights, tokens, cell, hidden),
-        *([_path(settings, *cell)] if cell else []),
+        Note(_note(state, num_kv_heads)),
+        Heads(state.weights, hidden),
+        weight_matrix(title, weights, state.tokens, cell, hidden),
+        *([_path(state, num_kv_heads, head, *cell)] if cell else []),
         Curves(
             "size of the cache",
             "tokens so far",
@@ -145,32 +152,36 @@ def grouped_query_panels(settings: Settings) -> list[Panel]:
     ]
 
 
-def _path(settings: Settings, row: int, column: int) -> NumberPath:
+def _path(
+    state: GroupedQueryState, num_kv_heads: int, head: int, row: int, column: int
+) -> NumberPath:
     """Return the arithmetic of a weight of the chosen head, queries and keys turned."""
-    tokens, x = read_sentence(settings["text"], d_in=D_MODEL)
-    x, attention = 8 * (x - 0.5), _attention(settings["num_kv_heads"])
+    x, attention = state.x, _attention(num_kv_heads)
     turns = rotary_frequencies(HEAD_DIM, len(x), attention.theta)
-    head, kv_head = settings["head"], settings["head"] * settings["num_kv_heads"] // HEADS
     queries = apply_rotary(split_heads(attention.W_query(x), HEADS)[head], turns)
     keys, values = (
-        split_heads(layer(x), settings["num_kv_heads"])[kv_head]
+        split_heads(layer(x), num_kv_heads)[head * num_kv_heads // HEADS]
         for layer in (attention.W_key, attention.W_value)
     )
-    keys = apply_rotary(keys, turns)
-    return NumberPath(tokens, row, column, queries, keys, values, hidden=causal_mask(len(x)))
+    keys, hidden = apply_rotary(keys, turns), causal_mask(len(x))
+    return NumberPath(state.tokens, row, column, queries, keys, values, hidden=hidden)
 
 
-def _note(state: dict[str, Any], settings: Settings) -> str:
-    group = HEADS // settings["num_kv_heads"]
+def _note(state: GroupedQueryState, num_kv_heads: int) -> str:
+    group = HEADS // num_kv_heads
     shared = (
         "Every query head has keys and values of its own"
         if group == 1
         else f"{group} query heads read each kv head: a cache of 1/{group} of the size"
     )
-    ratio = state["without_cache"] // state["with_cache"]
+    ratio = state.without_cache // state.with_cache
     return f"{shared}. Without a cache, a new token takes {ratio:,} times as many multiplications."
 
 
 grouped_query_explorer = explorer_function(
-    "shared keys and the cache", CONTROLS, grouped_query_panels, source_of(grouped_query_state)
+    "grouped_query_explorer",
+    "shared keys and the cache",
+    CONTROLS,
+    grouped_query_state,
+    grouped_query_panels,
 )

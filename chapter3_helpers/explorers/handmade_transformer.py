@@ -1,18 +1,23 @@
 """The explorer of ``10_handmade_transformer``: change one weight and watch what breaks."""
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Settings, Steps, TextField
-from chapter3_helpers.explorers.core.inputs import clicked_query_and_key, weight_matrix
+from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Steps, TextField
+from chapter3_helpers.explorers.core.inputs import (
+    clicked_cell,
+    clicked_query_and_key,
+    weight_matrix,
+)
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
-from chapter3_helpers.explorers.core.source import explorer_function, picked_cell
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.handmade_transformer import (
     ALPHABET,
     HIDDEN,
     MODEL,
+    HandmadeTransformer,
     accuracy,
     complete,
     forward,
@@ -34,19 +39,18 @@ def _row_names(name: str) -> tuple[str, ...]:
     return {"position_embedding": COLUMNS[:5], "c_proj_bias": ("bias",)}.get(name, COLUMNS)
 
 
-def _place(settings: Settings) -> tuple[int, ...]:
+def _place(name: str, row: int, column: int) -> tuple[int, ...]:
     """Return the index of the weight in its array."""
-    row, column = settings["row"], settings["column"]
-    return (column,) if settings["name"] == "c_proj_bias" else (row, column)
+    return (column,) if name == "c_proj_bias" else (row, column)
 
 
-def _row_options(settings: Settings) -> list[tuple[str, int]]:
-    return [(name, i) for i, name in enumerate(_row_names(settings["name"]))]
+def _row_options(name: str) -> list[tuple[str, int]]:
+    return [(row, i) for i, row in enumerate(_row_names(name))]
 
 
-def _value_options(settings: Settings) -> list[tuple[str, float]]:
+def _value_options(name: str, row: int, column: int) -> list[tuple[str, float]]:
     """Offer the values, and say at which the weight is as it was."""
-    was = MODEL.weights()[settings["name"]][_place(settings)]
+    was = MODEL.weights()[name][_place(name, row, column)]
     return [
         (f"{value:g} (as it was)" if value == was else f"{value:g}", float(value))
         for value in VALUES
@@ -67,7 +71,7 @@ CONTROLS = (
         "row",
         4,
         "The row of the weight: what is read",
-        lambda settings: settings["name"] != "c_proj_bias",
+        lambda name: name != "c_proj_bias",
         options=_row_options,
     ),
     Buttons(
@@ -78,60 +82,74 @@ CONTROLS = (
         options=[(name, i) for i, name in enumerate(COLUMNS)],
     ),
     Steps("value", "new weight", 0.0, "What the weight is changed to", options=_value_options),
-    *clicked_query_and_key(lambda settings: settings["prompt"][-MODEL.context_length :]),
+    *clicked_query_and_key(lambda prompt: prompt[-MODEL.context_length :]),
 )
 
 
-def handmade_transformer_state(settings: Settings) -> dict[str, Any]:
-    """Return what the changed model does, and what it did before.
+class HandmadeTransformerState(NamedTuple):
+    """What the changed model does, and what it did before."""
 
-    Returns:
-        ``model``; ``tokens``, the last five at most; ``results``, all that its forward pass
-        computes; of these ``weights`` (T, T) and ``logits`` (T, 2);
-        ``completion`` and ``completion_before``; ``right``, a pair of counts.
+    model: HandmadeTransformer
+    place: tuple[int, ...]  # of the changed weight in its array
+    was: float  # that weight before
+    tokens: str  # the last five at most
+    results: dict[str, np.ndarray]  # all that the forward pass computes, as ``forward`` says
+    completion: str
+    completion_before: str
+    right: tuple[int, int]  # letters of aab, aab, ... that are right, of so many
+
+
+def handmade_transformer_state(
+    *, prompt: str, name: str, row: int, column: int, value: float
+) -> HandmadeTransformerState:
+    """Change one weight, and let the model go on with a prompt.
 
     Raises:
         ValueError: the prompt is empty or too long, or holds letters other than a and b.
     """
-    prompt = settings["prompt"]
     strangers = [character for character in prompt if character not in ALPHABET]
     if strangers:
         raise ValueError(f"The model knows the letters a and b alone, not “{strangers[0]}”.")
     if not 0 < len(prompt) <= LONGEST:
         raise ValueError(f"This prompt has {len(prompt)} letters; type 1 to {LONGEST}, a and b.")
-    model = MODEL.with_weight(settings["name"], _place(settings), settings["value"])
-    tokens = prompt[-model.context_length :]
-    results = forward(tokenize(tokens), model)
-    return {
-        "model": model,
-        "tokens": tokens,
-        "results": results,
-        "weights": results["weights"],
-        "logits": results["logits"],
-        "completion": complete(prompt, NEW_TOKENS, model),
-        "completion_before": complete(prompt, NEW_TOKENS),
-        "right": accuracy(PATTERN, model),
-    }
+    place = _place(name, row, column)
+    model, tokens = MODEL.with_weight(name, place, value), prompt[-MODEL.context_length :]
+    return HandmadeTransformerState(
+        model,
+        place,
+        MODEL.weights()[name][place],
+        tokens,
+        forward(tokenize(tokens), model),
+        complete(prompt, NEW_TOKENS, model),
+        complete(prompt, NEW_TOKENS),
+        accuracy(PATTERN, model),
+    )
 
 
-def handmade_transformer_panels(settings: Settings) -> list[Panel]:
+def handmade_transformer_panels(
+    state: HandmadeTransformerState,
+    *,
+    prompt: str,
+    name: str,
+    value: float,
+    query: int | None,
+    key: int | None,
+) -> list[Panel]:
     """Return what the change does to completion and accuracy, to weights and to logits."""
-    state = handmade_transformer_state(settings)
-    labels = [f"{place}: {letter}" for place, letter in enumerate(state["tokens"])]
-    name, place = settings["name"], _place(settings)
-    array, was = state["model"].weights()[name], MODEL.weights()[name][place]
-    array, (row, column) = np.atleast_2d(array), (0, *place)[-2:]  # a bias is one row
+    labels = [f"{place}: {letter}" for place, letter in enumerate(state.tokens)]
+    array, was, results = state.model.weights()[name], state.was, state.results
+    array, (row, column) = np.atleast_2d(array), (0, *state.place)[-2:]  # a bias is one row
     texts = [[f"{number:g}" for number in numbers] for numbers in array.tolist()]
     title = f"{name}, unchanged"
-    if settings["value"] != was:
-        title = f"{name}, changed at [{', '.join(map(str, place))}]"
-        texts[row][column] = f"{was:g} → {settings['value']:g}"
+    if value != was:
+        title = f"{name}, changed at [{', '.join(map(str, state.place))}]"
+        texts[row][column] = f"{was:g} → {value:g}"
     hidden = np.triu(np.ones((len(labels),) * 2, dtype=bool), k=1)
-    cell = picked_cell(settings, state["weights"])
-    parts = (state["results"][name] for name in ("queries", "keys", "values"))
-    masked = state["results"]["scores"] + HIDDEN * hidden
+    cell = clicked_cell(query, key, results["weights"])
+    parts = (results[part] for part in ("queries", "keys", "values"))
+    masked = results["scores"] + HIDDEN * hidden
     return [
-        Note(_note(state, settings)),
+        Note(_note(state, prompt, value)),
         Matrix(
             title,
             array,
@@ -143,30 +161,29 @@ def handmade_transformer_panels(settings: Settings) -> list[Panel]:
             corner=("row", "column"),
             texts=texts,
         ),
-        weight_matrix("attention weights", state["weights"], labels, cell, hidden),
+        weight_matrix("attention weights", results["weights"], labels, cell, hidden),
         *([NumberPath(labels, *cell, *parts, hidden=hidden, masked=masked)] if cell else []),
         Matrix(
             "logits",
-            state["logits"],
+            results["logits"],
             labels,
             list(ALPHABET),
             signed=True,
             corner=("token", "next token"),
-            texts=[[f"{logit:g}" for logit in pair] for pair in (state["logits"] + 0.0).tolist()],
+            texts=[[f"{logit:zg}" for logit in pair] for pair in results["logits"].tolist()],
         ),
     ]
 
 
-def _note(state: dict[str, Any], settings: Settings) -> str:
-    number, total = state["right"]
-    was, before = MODEL.weights()[settings["name"]][_place(settings)], state["completion_before"]
-    same = state["completion"] == before
-    writes = f"“{settings['prompt']}” goes on with “{state['completion']}”"
+def _note(state: HandmadeTransformerState, prompt: str, value: float) -> str:
+    (number, total), was, before = state.right, state.was, state.completion_before
+    same = state.completion == before
+    writes = f"“{prompt}” goes on with “{state.completion}”"
     count = f"{number} of {total} letters of aab, aab, … are right"
-    if settings["value"] == was:
+    if value == was:
         return f"This weight is as it was, {was:g}: {writes}, and {count}."
     writes += " as before" if same else f" instead of “{before}”"
-    change = f"From {was:g} to {settings['value']:g}: {writes}"
+    change = f"From {was:g} to {value:g}: {writes}"
     if number < total:
         return f"{change}, and {count}. Which values would keep them all right?"
     if not same:
@@ -174,23 +191,10 @@ def _note(state: dict[str, Any], settings: Settings) -> str:
     return f"{change}, and {count}. Is there a prompt that shows the change?"
 
 
-def handmade_transformer_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same results."""
-    prompt, tokens = settings["prompt"], settings["prompt"][-MODEL.context_length :]
-    change = f"{settings['name']!r}, {_place(settings)}, {settings['value']}"
-    return [
-        "from chapter3_helpers.handmade_transformer import (",
-        "    MODEL, accuracy, complete, forward, tokenize",
-        ")",
-        "",
-        f"model = MODEL.with_weight({change})",
-        f"results = forward(tokenize({tokens!r}), model)",
-        'weights, logits = results["weights"], results["logits"]',
-        f"completion = complete({prompt!r}, {NEW_TOKENS}, model)",
-        'right = accuracy("aab" * 10, model)',
-    ]
-
-
 handmade_transformer_explorer = explorer_function(
-    "one weight changed", CONTROLS, handmade_transformer_panels, handmade_transformer_code
+    "handmade_transformer_explorer",
+    "one weight changed",
+    CONTROLS,
+    handmade_transformer_state,
+    handmade_transformer_panels,
 )

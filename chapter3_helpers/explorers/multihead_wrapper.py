@@ -1,16 +1,16 @@
-"""The second explorer of ``06_multihead_wrapper``: heads that learn who and whom."""
+"""The explorer of ``06_multihead_wrapper``: heads that learn who and whom."""
 
-from typing import Any
+from typing import NamedTuple
 
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
-from chapter3_helpers.explorers.core.controls import Buttons, Settings, Slider, TextField
-from chapter3_helpers.explorers.core.inputs import CLICK_CELL, clicked_query_and_key
+from chapter3_helpers.explorers.core.controls import Buttons, Slider, TextField
+from chapter3_helpers.explorers.core.inputs import CLICK_CELL, clicked_cell, clicked_query_and_key
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
-from chapter3_helpers.explorers.core.source import explorer_function, picked_cell, source_of
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.tasks import who_whom
 
@@ -39,58 +39,76 @@ CONTROLS = (
         "Any three words: who, verb, whom",
         presented=True,
     ),
-    *clicked_query_and_key(lambda settings: who_whom.encode(settings["names"])[0]),
+    *clicked_query_and_key(lambda names: who_whom.encode(names)[0]),
 )
 
 
-def multihead_wrapper_state(settings: Settings) -> dict[str, Any]:
-    """Return the tokens, x (4, 20) and the reader of them; the weights (H, 4, 4); its answer, who
-    and whom; and its loss on the batch that comes next."""
-    tokens, x = who_whom.encode(settings["names"])
-    states, losses = who_whom.trained_reader(settings["learners"])
-    reader = states[settings["step"]]
-    return {
-        "tokens": tokens,
-        "x": x,
-        "reader": reader,
-        "weights": reader.attention.attention_weights(x).detach(),
-        "answer": who_whom.answer(reader, settings["names"]),
-        "loss": losses[min(settings["step"], len(losses) - 1)],
-    }
+class MultiHeadWrapperState(NamedTuple):
+    """What a reader with several heads makes of a sentence."""
+
+    tokens: tuple[str, ...]
+    x: torch.Tensor  # (4, 20)
+    reader: who_whom.WhoWhomReader
+    weights: torch.Tensor  # (H, 4, 4)
+    answer: tuple[str, str]  # who, whom
+    loss: float  # on the batch that comes next
 
 
-def multihead_wrapper_panels(settings: Settings) -> list[Panel]:
+def multihead_wrapper_state(*, learners: int, step: int, names: str) -> MultiHeadWrapperState:
+    """Let a reader that has learned for so many batches read a sentence."""
+    tokens, x = who_whom.encode(names)
+    states, losses = who_whom.trained_reader(learners)
+    reader = states[step]
+    weights = reader.attention.attention_weights(x).detach()
+    answer, loss = who_whom.answer(reader, names), losses[min(step, len(losses) - 1)]
+    return MultiHeadWrapperState(tokens, x, reader, weights, answer, loss)
+
+
+def multihead_wrapper_panels(
+    state: MultiHeadWrapperState, *, step: int, query: int | None, key: int | None
+) -> list[Panel]:
     """Return what the full stop sees in every head, and what the reader answers."""
-    state = multihead_wrapper_state(settings)
-    tokens, rows = state["tokens"], state["weights"][:, -1]  # (H, T)
+    tokens, rows = state.tokens, state.weights[:, -1]  # (H, T)
     names = [f"head {head}" for head in range(len(rows))] if len(rows) > 1 else ["the head"]
-    who, whom = state["answer"]
+    who, whom = state.answer
     right = [who == tokens[0], whom == tokens[2]]
     verdict = "both right" if all(right) else "one right" if any(right) else "both wrong"
     sentence = " ".join(tokens[:-1])
     title = "where the full stop looks"
-    cell = picked_cell(settings, rows)
+    cell = clicked_cell(query, key, rows)
     head, column = cell or (None, None)
-    at = {"marked_row": head, "marked_column": column}
     return [
         Note(
-            f"After {settings['step']} batches, “{sentence}” – who? “{who}”. Whom? “{whom}”: "
-            f"{verdict}. The loss on one batch is {state['loss']:.2f}."
+            f"After {step} batches, “{sentence}” – who? “{who}”. Whom? “{whom}”: "
+            f"{verdict}. The loss on one batch is {state.loss:.2f}."
         ),
         Lines(title, rows, names, tokens, sides="from head to token", click=CLICK_CELL),
-        Matrix(title, rows, names, tokens, corner=("head", KEY_LABEL), click=CLICK_CELL, **at),
+        Matrix(
+            title,
+            rows,
+            names,
+            tokens,
+            corner=("head", KEY_LABEL),
+            marked_row=head,
+            marked_column=column,
+            click=CLICK_CELL,
+        ),
         *([_path(state, head, column)] if cell else []),
     ]
 
 
 @torch.no_grad()
-def _path(state: dict[str, Any], head: int, column: int) -> NumberPath:
-    attention, tokens = state["reader"].attention.heads[head], state["tokens"]
+def _path(state: MultiHeadWrapperState, head: int, column: int) -> NumberPath:
+    attention, tokens = state.reader.attention.heads[head], state.tokens
     layers = attention.W_query, attention.W_key, attention.W_value
-    projected, hidden = (layer(state["x"]) for layer in layers), causal_mask(len(tokens))
+    projected, hidden = (layer(state.x) for layer in layers), causal_mask(len(tokens))
     return NumberPath(tokens, len(tokens) - 1, column, *projected, hidden=hidden)
 
 
 multihead_wrapper_explorer = explorer_function(
-    "several heads", CONTROLS, multihead_wrapper_panels, source_of(multihead_wrapper_state)
+    "multihead_wrapper_explorer",
+    "several heads",
+    CONTROLS,
+    multihead_wrapper_state,
+    multihead_wrapper_panels,
 )

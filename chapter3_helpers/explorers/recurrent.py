@@ -5,16 +5,21 @@ first shown; that takes some seconds.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import torch
 
-from chapter3_helpers.explorers.core.controls import Settings, Steps, TextField
-from chapter3_helpers.explorers.core.inputs import CLICK_CELL, clicked_query_and_key, up_to
+from chapter3_helpers.explorers.core.controls import Steps, TextField
+from chapter3_helpers.explorers.core.inputs import (
+    CLICK_CELL,
+    clicked_cell,
+    clicked_query_and_key,
+    up_to,
+)
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
-from chapter3_helpers.explorers.core.source import explorer_function, picked_cell, source_of
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.recurrent import ALPHABET, BahdanauDecoder, EncoderDecoder, tokenize
 from chapter3_helpers.tasks.translators import trained_translator, translate
 
@@ -44,49 +49,56 @@ CONTROLS = (
         "letters read",
         9,
         "How much of the word is to be translated",
-        options=up_to(lambda settings: read_letters(settings["word"])),
+        options=up_to(read_letters),
         play=900,
     ),
-    *clicked_query_and_key(lambda settings: range(settings["read"])),
+    *clicked_query_and_key(lambda read: range(read)),
 )
 
 
-def recurrent_state(settings: Settings) -> dict[str, Any]:
-    """Let both translators write.
+class RecurrentState(NamedTuple):
+    """What was read, and what is written."""
 
-    Returns:
-        ``letters``; ``plain`` and ``better``: what the single state and the look back write;
-        ``weights`` (T, T) of the look back, a row per letter written.
+    letters: str
+    plain: str  # by the single state
+    better: str  # by the look back
+    weights: torch.Tensor  # (T, T) of the look back, a row for each letter written
+
+
+def recurrent_state(*, word: str, read: int) -> RecurrentState:
+    """Let both translators write what they have read of a word.
 
     Raises:
         ValueError: the word is empty or too long, or holds anything but a to z.
     """
-    letters = read_letters(settings["word"])[: settings["read"]]
+    letters = read_letters(word)[:read]
     one_state = trained_translator(EncoderDecoder).model
     looking_back = trained_translator(BahdanauDecoder).model
-    return {
-        "letters": letters,
-        "plain": translate(one_state, letters),
-        "better": translate(looking_back, letters),
-        "weights": looking_back.attention_weights(tokenize(letters))[0],
-    }
+    weights = looking_back.attention_weights(tokenize(letters))[0]
+    plain, better = translate(one_state, letters), translate(looking_back, letters)
+    return RecurrentState(letters, plain, better, weights)
 
 
-def recurrent_panels(settings: Settings) -> list[Panel]:
+def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | None) -> list[Panel]:
     """Return what both write, and where the one with attention looks."""
-    state = recurrent_state(settings)
-    letters, right = state["letters"], state["letters"][::-1].upper()
-    written = {"right": right, ONE_STATE: state["plain"], LOOKING_BACK: state["better"]}
+    letters, right = state.letters, state.letters[::-1].upper()
+    written = {"right": right, ONE_STATE: state.plain, LOOKING_BACK: state.better}
     places = [str(place + 1) for place in range(len(letters))]
-    hits = [[float(a == b) for a, b in zip(row, right, strict=True)] for row in written.values()]
+    hits = {
+        name: [float(a == b) for a, b in zip(text, right, strict=True)]
+        for name, text in written.items()
+    }
+    said = ", ".join(
+        f"{name} {sum(hits[name]):.0f} of {len(right)}" for name in (ONE_STATE, LOOKING_BACK)
+    )
     named = [f"{place} {letter}" for place, letter in zip(places, letters, strict=True)]
-    out = [f"{place} {letter}" for place, letter in zip(places, state["better"], strict=True)]
-    cell = picked_cell(settings, state["weights"])
+    out = [f"{place} {letter}" for place, letter in zip(places, state.better, strict=True)]
+    cell = clicked_cell(query, key, state.weights)
     return [
-        Note(_note(state, right)),
+        Note(f"“{letters}” is to become “{right}”. Letters right: {said}."),
         Matrix(
             "what they write; dark is right",
-            torch.tensor(hits),
+            torch.tensor([*hits.values()]),
             list(written),
             places,
             corner=("written by", "letter"),
@@ -94,7 +106,7 @@ def recurrent_panels(settings: Settings) -> list[Panel]:
         ),
         Lines(
             LOOKING_BACK,
-            state["weights"],
+            state.weights,
             out,
             named,
             marked_row=cell[0] if cell else None,
@@ -118,15 +130,6 @@ def _path(
     return NumberPath(named, row, column, queries, keys, states, additive=v, askers=out)
 
 
-def _note(state: dict[str, Any], right: str) -> str:
-    hits = {
-        name: sum(a == b for a, b in zip(state[key], right, strict=True))
-        for name, key in ((ONE_STATE, "plain"), (LOOKING_BACK, "better"))
-    }
-    said = ", ".join(f"{name} {count} of {len(right)}" for name, count in hits.items())
-    return f"“{state['letters']}” is to become “{right}”. Letters right: {said}."
-
-
 recurrent_explorer = explorer_function(
-    "two translators", CONTROLS, recurrent_panels, source_of(recurrent_state)
+    "recurrent_explorer", "two translators", CONTROLS, recurrent_state, recurrent_panels
 )

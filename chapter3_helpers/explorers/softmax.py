@@ -1,13 +1,15 @@
 """The explorer of ``02_softmax``: one score is moved, and two rules share out a total of 1."""
 
+from typing import NamedTuple
+
 import torch
 
 from chapter3_helpers.dot_products import attention_scores
-from chapter3_helpers.explorers.core.controls import Buttons, Settings, Steps
+from chapter3_helpers.explorers.core.controls import Buttons, Steps
 from chapter3_helpers.explorers.core.inputs import clicked_query_and_key
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Facts, Note, Panel
-from chapter3_helpers.explorers.core.source import explorer_function, picked_cell, source_of
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax, softmax_naive
 
@@ -36,56 +38,57 @@ CONTROLS = (
         "Every score is divided by it before softmax",
         options=[(f"{temperature:g}", temperature) for temperature in TEMPERATURES],
     ),
-    clicked_query_and_key(lambda settings: TOKENS)[1],
+    clicked_query_and_key(lambda: TOKENS)[1],
 )
 
 
-def softmax_state(settings: Settings) -> dict[str, torch.Tensor]:
-    """Return the scores of ``journey`` with one of them changed, and what is made of them."""
+class SoftmaxState(NamedTuple):
+    """What is made of six scores, (6,) each."""
+
+    scores: torch.Tensor
+    shares: torch.Tensor  # divided by their sum
+    naive: torch.Tensor  # softmax as its formula stands
+    weights: torch.Tensor  # softmax
+
+
+def softmax_state(*, token: int, score: float, temperature: float) -> SoftmaxState:
+    """Change one of the scores of ``journey``, and share out a total of 1."""
     scores = attention_scores(example_inputs())[1]
-    scores[settings["token"]] = settings["score"]
-    scores = scores / settings["temperature"]
-    return {
-        "scores": scores,
-        "shares": scores / scores.sum(),
-        "naive": softmax_naive(scores),
-        "weights": softmax(scores),
-    }
+    scores[token] = score
+    scores = scores / temperature
+    return SoftmaxState(scores, scores / scores.sum(), softmax_naive(scores), softmax(scores))
 
 
-def softmax_panels(settings: Settings) -> list[Panel]:
+def softmax_panels(state: SoftmaxState, *, temperature: float, key: int | None) -> list[Panel]:
     """Return the weights beside the quotients, what to watch, and where the formula overflows."""
-    state = softmax_state(settings)
-    scores, weights, naive = state["scores"], state["weights"], state["naive"]
+    scores, weights = state.scores, state.weights
     labels = [f"{token} ({score:.2f})" for token, score in zip(TOKENS, scores, strict=True)]
     facts = {
         "largest exponential": f"{scores.max().exp().item():.3g}",
-        "the formula as it stands": _row(naive),
+        "the formula as it stands": _row(state.naive),
         "largest score subtracted first": _row(weights),
     }
-    cell = picked_cell(settings, weights[None])
     return [
-        Note(f"{_softmax_note(weights)} {_quotient_note(state['shares'])}"),
+        Note(f"{_softmax_note(weights)} {_quotient_note(state.shares)}"),
         Bars(
             "softmax: what “journey” spends on each",
             labels,
             weights,
             side="k",
             click={"k": "key"},
-            marked_row=cell[1] if cell else None,
+            marked_row=key,
         ),
-        Bars("divided by the sum", labels, state["shares"], beside=True, side="k"),
-        *([_path(settings, scores, *cell)] if cell else []),
+        Bars("divided by the sum", labels, state.shares, beside=True, side="k"),
+        *([] if key is None else [_path(scores, temperature, key)]),
         Facts(facts, "Does the exponential still fit into float32?"),
     ]
 
 
-def _path(settings: Settings, scores: torch.Tensor, row: int, column: int) -> NumberPath:
-    temperature = settings["temperature"]
+def _path(scores: torch.Tensor, temperature: float, key: int) -> NumberPath:
     return NumberPath(
         TOKENS,
-        row,
-        column,
+        0,
+        key,
         values=example_inputs(),
         scores=(scores * temperature)[None],
         temperature=None if temperature == 1 else temperature,
@@ -113,4 +116,6 @@ def _quotient_note(shares: torch.Tensor) -> str:
     return f"Divided by their sum, the scores give shares from {low:.0%} to {high:.0%}."
 
 
-softmax_explorer = explorer_function("softmax", CONTROLS, softmax_panels, source_of(softmax_state))
+softmax_explorer = explorer_function(
+    "softmax_explorer", "softmax", CONTROLS, softmax_state, softmax_panels
+)

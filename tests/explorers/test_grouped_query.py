@@ -17,34 +17,34 @@ def test_the_weights_are_those_of_the_notebook_and_query_heads_read_in_groups(kv
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(123)
         attention = GroupedQueryAttention(512, 8, kv_heads).requires_grad_(False)
-    torch.testing.assert_close(shown.state["weights"], attention.attention_weights(8 * (x - 0.5)))
-    reads = shown.state["reads"]
+    torch.testing.assert_close(shown.state.weights, attention.attention_weights(8 * (x - 0.5)))
+    reads = shown.state.reads
     assert reads.argmax(dim=-1).tolist() == [h // (8 // kv_heads) for h in range(8)]
     assert reads.sum(dim=-1).tolist() == [1.0] * 8
 
 
 def test_the_costs_by_hand():
     state = Shown("grouped_query", generated=10).state
-    assert state["cache_bytes"] == 2 * 60 * 2 * 64 * 4 == 61_440
+    assert state.cache_bytes == 2 * 60 * 2 * 64 * 4 == 61_440
     query_and_output, key_and_value, attending = 2 * 512**2, 2 * 512 * 128, 2 * 60 * 512
-    assert state["with_cache"] == query_and_output + key_and_value + attending
+    assert state.with_cache == query_and_output + key_and_value + attending
     seen = 60 * 61 // 2  # by 60 tokens, each of which sees itself and those before it
     everything = 60 * (query_and_output + key_and_value) + 2 * 512 * seen
-    assert state["without_cache"] == everything
+    assert state.without_cache == everything
 
 
 @pytest.mark.parametrize("kv_heads", KV_HEADS)
 def test_the_note_and_the_curve_say_the_present_numbers(kv_heads):
     shown, whole = (Shown("grouped_query", num_kv_heads=heads) for heads in (kv_heads, 8))
-    share = whole.state["cache_bytes"] // shown.state["cache_bytes"]
+    share = whole.state.cache_bytes // shown.state.cache_bytes
     told = "of its own" if kv_heads == 8 else f"a cache of 1/{share} of the size"
     assert told in shown.note
-    ratio = shown.state["without_cache"] // shown.state["with_cache"]
+    ratio = shown.state.without_cache // shown.state.with_cache
     assert 600 < ratio < 800
     assert f"{ratio} times" in shown.note
     kept = shown.only(Curves)
     place = list(kept.x).index(kept.mark)
     assert kept.mark == 50 + 1000
     lines = [line[place] for line in kept.lines.values()]
-    assert lines[0] == shown.state["cache_bytes"] / 1e6
+    assert lines[0] == shown.state.cache_bytes / 1e6
     assert len(lines) == (1 if kv_heads == 8 else 2)

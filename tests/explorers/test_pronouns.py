@@ -21,11 +21,11 @@ def test_the_loss_stands_in_the_middle_of_the_batches_that_it_is_the_mean_of():
 
 def test_the_adjective_may_stand_anywhere():
     state = shown(text="Because it was sour, the dog left the milk in the glass").state
-    assert state["tokens"][state["row"].argmax()] == "milk"
-    assert state["row"].equal(state["weights"][3])
+    assert state.tokens[state.row.argmax()] == "milk"
+    assert state.row.equal(state.weights[3])
 
 
 def test_the_path_of_one_number_ends_at_the_weight_that_is_shown():
-    for column, weight in enumerate(shown(45).state["row"].tolist()):
+    for column, weight in enumerate(shown(45).state.row.tolist()):
         path = shown(45, show=NUMBER, column=column).only(NumberPath)
         assert path.numbers["weight"] == pytest.approx(weight, abs=1e-5)

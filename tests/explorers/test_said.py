@@ -142,12 +142,14 @@ def test_the_slope_is_the_length_of_the_jacobian_that_autograd_finds(d_k):
     scores = torch.stack([torch.randn(6, d_k) @ torch.randn(6, d_k).T for _ in range(DRAWS)])
     for name, divisor in (("unscaled", 1.0), ("scaled", d_k**0.5)):
         used = scores / divisor
-        torch.testing.assert_close(state[name], torch.softmax(used[0], dim=-1))
+        torch.testing.assert_close(getattr(state, name), torch.softmax(used[0], dim=-1))
         jacobians = torch.func.vmap(torch.func.jacrev(lambda row: torch.softmax(row, dim=-1)))(
             used.flatten(0, 1)
         )  # (rows, 6, 6)
         lengths = jacobians.flatten(1).norm(dim=-1)
-        torch.testing.assert_close(state[f"{name}_slope"], lengths.mean(), rtol=1e-4, atol=1e-6)
+        torch.testing.assert_close(
+            getattr(state, f"{name}_slope"), lengths.mean(), rtol=1e-4, atol=1e-6
+        )
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -155,7 +157,7 @@ def test_sums_after_dropout_are_those_of_the_rows_and_draws_are_counted(training
     shown = Shown("dropout", training=training, draw=2)
     for name, weights in (("this draw", "dropped"), ("mean so far", "mean")):
         said = [float(part.split()[-1]) for part in shown.facts[name].split(" · ")]
-        assert said == pytest.approx(shown.state[weights].sum(dim=1).tolist(), abs=0.006)
+        assert said == pytest.approx(getattr(shown.state, weights).sum(dim=1).tolist(), abs=0.006)
         assert training or said == [1.0] * 6
     for draw, mean in ((1, "mean of 1 draw"), (2, "mean of 2 draws")):
         assert Shown("dropout", draw=draw).all(Matrix)[1].title == mean
@@ -169,17 +171,17 @@ def test_a_head_that_has_learned_is_asked_by_the_full_stop(monkeypatch):
     shown = Shown("multihead_wrapper")
     assert shown.note.startswith("After 400 batches, “Ann thanked Bob” – who? “")
     assert shown.note.endswith(". The loss on one batch is 0.25.")
-    assert torch.equal(shown.only(Matrix).values, shown.state["weights"][:, 3])
+    assert torch.equal(shown.only(Matrix).values, shown.state.weights[:, 3])
 
 
 def test_what_both_translators_wrote_and_which_of_it_is_right():
     shown = Shown("recurrent", word="unpredictably", read=13)
     table, right = shown.only(Matrix), "YLBATCIDERPNU"
-    assert table.texts == [right, shown.state["plain"], shown.state["better"]]
+    assert table.texts == [right, shown.state.plain, shown.state.better]
     counts = [sum(a == b for a, b in zip(text, right, strict=True)) for text in table.texts]
     assert table.values.sum(dim=1).tolist() == counts
     assert f"one state {counts[1]} of 13, looking back {counts[2]} of 13" in shown.note
     assert counts[1] < counts[2] < 13
     lines = shown.only(Lines)
-    assert (lines.queries[0][-1], lines.keys[0][-1]) == (shown.state["better"][0], "u")
+    assert (lines.queries[0][-1], lines.keys[0][-1]) == (shown.state.better[0], "u")
     assert torch.allclose(lines.values.sum(dim=1), torch.ones(13))

@@ -134,7 +134,9 @@ class Matrix(Panel):
                 if classes[i, j] == "h":
                     lines.append(f'<td class="h{" at" * at}" aria-label="hidden"{keys[j]}></td>')
                 elif dropped is not None and dropped[i, j]:
-                    lines.append(f'<td class="w0 x" aria-label="dropped"{keys[j]}>×</td>')
+                    lines.append(
+                        f'<td class="w0 x{" at" * at}" aria-label="dropped"{keys[j]}>×</td>'
+                    )
                 elif self.texts is not None:
                     lines.append(f"<td{kind}{keys[j]}>{escape(self.texts[i][j])}")
                 else:
