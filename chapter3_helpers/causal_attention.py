@@ -6,12 +6,10 @@ Source: section 3.5.3. Taught in ``05_dropout``.
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.modules import checked
 from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.softmax import softmax
 
 
-@checked
 class CausalAttention(nn.Module):
     """Self-attention that hides the future and, in training, drops some of its weights.
 
@@ -26,15 +24,14 @@ class CausalAttention(nn.Module):
         dropout: the probability that an attention weight is dropped, in training only.
         qkv_bias: whether the three projections add a learned bias.
 
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, ``dropout`` is outside
-            [0, 1), or ``qkv_bias`` is not a bool.
-
     >>> _ = torch.manual_seed(123)
     >>> attention = CausalAttention(3, 2, context_length=4, dropout=0.0)
     >>> attention.attention_weights(torch.zeros(2, 3)).detach()  # no token sees a later one
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
+
+    Raises:
+        ValueError: more than ``context_length`` tokens come in.
 
     Source: section 3.5.3.
     """
@@ -43,6 +40,7 @@ class CausalAttention(nn.Module):
         self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool = False
     ):
         super().__init__()
+        self.context_length = context_length
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -56,6 +54,8 @@ class CausalAttention(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., T, T) after softmax and before dropout."""
+        if x.shape[-2] > self.context_length:
+            raise ValueError(f"at most {self.context_length} tokens fit, got {x.shape[-2]}")
         queries = self.W_query(x)  # (..., T, d_out)
         keys = self.W_key(x)  # (..., T, d_out)
         scores = queries @ keys.transpose(-2, -1)  # (..., T, T)

@@ -2,8 +2,7 @@
 
 Two implementations are one function if, with equal weights, they give equal outputs and equal
 gradients. Every module here keeps the same projections, only in other places: transposed, head by
-head, or packed into one matrix. A module is told by the layers that it has, so a class that a
-reader wrote in a notebook is as good as one of the package. Taught in ``07_fused_multihead``.
+head, or packed into one matrix. ``read_attention`` finds them. Taught in ``07_fused_multihead``.
 """
 
 from collections.abc import Iterator
@@ -12,8 +11,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-# A part of a projection: weight (rows, width), as nn.Linear stores it, and bias (rows,) or None.
-# Both are views into a module's parameters, so writing there writes into the module.
+from chapter3_helpers.read_attention import Projection, read_attention
+
+# Weight (rows, d_in) and bias (rows,), if any: views into a module's parameters, so that writing
+# there writes into the module.
 Part = tuple[torch.Tensor, torch.Tensor | None]
 
 
@@ -21,7 +22,7 @@ Part = tuple[torch.Tensor, torch.Tensor | None]
 def copy_weights(source: nn.Module, target: nn.Module) -> None:
     """Write the weights of ``source`` into ``target``, so that both compute the same function.
 
-    The target keeps its dtype and device. What one side lacks is made up for where that is exact:
+    The target keeps its dtype and device. What one side lacks is filled in where that is exact:
     a missing bias is zero, a missing ``out_proj`` the identity without bias, and heads that share
     their keys take those of heads that agree. Masks and rotary positions are not weights: from
     ``SelfAttention_v2`` to ``CausalAttention`` the projections are carried, and the target still
@@ -50,8 +51,8 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
 
     Source: exercise 3.1, for every class.
     """
-    found, places = _projections(source, "source"), _projections(target, "target")
-    sizes, target_sizes = _sizes(source, found), _sizes(target, places)
+    sizes, found = _read(source, "source")
+    target_sizes, places = _read(target, "target")
     if sizes != target_sizes:
         raise ValueError(f"target must have {sizes} as source has, got {target_sizes}")
     width = sum(len(weight) for weight, _ in found["query"])  # num_heads * head_dim
@@ -77,83 +78,68 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
         view.copy_(values)
 
 
-def _projections(module: nn.Module, name: str) -> dict[str, list[Part]]:
-    """Say where a module keeps its projections; the list of ``out_proj`` may be empty."""
+def _read(module: nn.Module, name: str) -> tuple[str, dict[str, list[Part]]]:
+    """Return what has to agree between source and target, and the parts of every projection.
 
-    def reach(weight: torch.Tensor, bias: torch.Tensor | None = None) -> Part:
-        if weight.is_meta:
+    A part is a projection of its own, or a key or value head for each query head that it serves.
+    The list of ``out_proj`` may be empty.
+    """
+    if isinstance(module, nn.MultiheadAttention) and (
+        module.in_proj_weight is None or module.bias_k is not None or module.add_zero_attn
+    ):
+        raise ValueError(
+            f"{name} must have kdim and vdim equal to embed_dim={module.embed_dim} and "
+            f"neither add_bias_kv nor add_zero_attn, got kdim={module.kdim}, "
+            f"vdim={module.vdim}, add_bias_kv={module.bias_k is not None} and "
+            f"add_zero_attn={module.add_zero_attn}"
+        )
+    layers = read_attention(module, name)
+    out_proj = [] if layers.out_proj is None else [Projection(layers.out_proj)]
+    parts = {
+        projection: [_reach(one, name) for one in projections]
+        for projection, projections in (
+            ("query", layers.queries),
+            ("key", layers.keys),
+            ("value", layers.values),
+            ("out_proj", out_proj),
+        )
+    }
+    H, width = layers.num_heads, sum(len(weight) for weight, _ in parts["query"])
+    for projection in ("key", "value"):
+        rows = sum(len(weight) for weight, _ in parts[projection])
+        if rows == width:
+            continue
+        if rows == 0 or width % rows or H % (serves := width // rows):
+            raise ValueError(
+                f"{name} must have {projection} heads that its {H} query heads can share, got "
+                f"{rows} numbers for each {projection} and {width} for each query"
+            )
+        weight, bias = parts[projection][0]
+        biases = [None] * (H // serves) if bias is None else bias.chunk(H // serves)
+        heads = zip(weight.chunk(H // serves), biases, strict=True)
+        parts[projection] = [head for head in heads for _ in range(serves)]
+    rotary = (
+        "" if layers.theta is None else f", with rotary positions of theta={float(layers.theta)}"
+    )
+    d_in = parts["query"][0][0].shape[1]
+    return f"d_in={d_in}, num_heads={H} and head_dim={width // H}{rotary}", parts
+
+
+def _reach(projection: Projection, name: str) -> Part:
+    """Return views of a projection's weights; ``name`` is that of the module in messages."""
+    own = projection.tensors()
+    if not own:
+        kind = type(projection.layer).__name__
+        raise ValueError(f"{name} must have nn.Linear for its projections, got {kind}")
+    for tensor in own:
+        if tensor.is_meta:
             raise ValueError(f"{name} must have its weights in memory, got them on the meta device")
-        if name == "target" and not isinstance(weight, nn.Parameter):
+        if name == "target" and not isinstance(tensor, nn.Parameter):
             raise ValueError(
                 "target must keep its weights as parameters, got one that computes them from others"
             )
-        return weight.detach(), None if bias is None else bias.detach()
-
-    def layer(linear: nn.Module) -> Part:
-        if not isinstance(linear, nn.Linear):
-            kind = type(linear).__name__
-            raise ValueError(f"{name} must have nn.Linear for its projections, got {kind}")
-        return reach(linear.weight, linear.bias)
-
-    def layers(*modules: nn.Module) -> list[list[Part]]:
-        return [[layer(getattr(m, W)) for m in modules] for W in ("W_query", "W_key", "W_value")]
-
-    if isinstance(module, nn.MultiheadAttention):
-        if module.in_proj_weight is None or module.bias_k is not None or module.add_zero_attn:
-            raise ValueError(
-                f"{name} must have kdim and vdim equal to embed_dim={module.embed_dim} and "
-                f"neither add_bias_kv nor add_zero_attn, got kdim={module.kdim}, "
-                f"vdim={module.vdim}, add_bias_kv={module.bias_k is not None} and "
-                f"add_zero_attn={module.add_zero_attn}"
-            )
-        packed = reach(module.in_proj_weight, module.in_proj_bias)
-        qkv = [[part] for part in _cut(packed, 3)]
-    elif hasattr(module, "W_qkv"):
-        qkv = [[part] for part in _cut(layer(module.W_qkv), 3)]
-    elif hasattr(module, "heads"):
-        qkv = layers(*module.heads)
-    elif isinstance(getattr(module, "W_query", None), torch.Tensor):  # no layers: transposed
-        qkv = [[(reach(W)[0].T, None)] for W in (module.W_query, module.W_key, module.W_value)]
-    elif hasattr(module, "W_query") and not isinstance(module, type):
-        qkv = layers(module)
-        qkv[1:] = [_shared(parts, rows=len(qkv[0][0][0]), module=module) for parts in qkv[1:]]
-    else:
-        kind = module if isinstance(module, type) else type(module)
-        raise TypeError(
-            f"{name} must be an attention module of this package or "
-            f"torch.nn.MultiheadAttention, got {kind.__name__}"
-        )
-    out_proj = [layer(module.out_proj)] if hasattr(module, "out_proj") else []
-    return dict(zip(("query", "key", "value", "out_proj"), [*qkv, out_proj], strict=True))
-
-
-def _cut(part: Part, pieces: int) -> list[Part]:
-    """Cut a part into pieces with the same number of rows."""
-    weight, bias = part
-    biases = [None] * pieces if bias is None else bias.chunk(pieces)
-    return list(zip(weight.chunk(pieces), biases, strict=True))
-
-
-def _shared(parts: list[Part], rows: int, module: nn.Module) -> list[Part]:
-    """Name a key or value head once for each query head that it serves, if it serves several."""
-    (part,) = parts
-    if len(part[0]) == rows:
-        return parts
-    serves = rows // len(part[0])
-    return [head for head in _cut(part, _num_heads(module) // serves) for _ in range(serves)]
-
-
-def _num_heads(module: nn.Module) -> int:
-    return len(module.heads) if hasattr(module, "heads") else getattr(module, "num_heads", 1)
-
-
-def _sizes(module: nn.Module, parts: dict[str, list[Part]]) -> str:
-    """Say what has to agree between source and target."""
-    num_heads, d_in = _num_heads(module), parts["query"][0][0].shape[1]
-    head_dim = sum(len(weight) for weight, _ in parts["query"]) // num_heads
-    theta = getattr(module, "theta", None)
-    rotary = "" if theta is None else f", with rotary positions of theta={theta}"
-    return f"d_in={d_in}, num_heads={num_heads} and head_dim={head_dim}{rotary}"
+    weight, bias = projection.weight_and_bias()
+    return weight.detach(), None if bias is None else bias.detach()
 
 
 def _matrix(parts: list[Part]) -> torch.Tensor:

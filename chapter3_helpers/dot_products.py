@@ -6,16 +6,9 @@ Source: sections 3.3.1 and 3.3.2. Taught in ``01_dot_products``; ``simple_self_a
 
 import torch
 
-from chapter3_helpers._checks.edge import checked_by
-from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.softmax import softmax
 
 
-def _check(x: torch.Tensor) -> None:
-    check_tensor("x", x)
-
-
-@checked_by(_check)
 def attention_scores_loop(x: torch.Tensor) -> torch.Tensor:
     """Compute the dot product of every pair of tokens, one pair and one number at a time.
 
@@ -26,9 +19,6 @@ def attention_scores_loop(x: torch.Tensor) -> torch.Tensor:
 
     Returns:
         Scores of shape (..., T, T): row i, column j holds x[i] . x[j].
-
-    Raises:
-        TypeError, ValueError: ``x`` is not a floating-point tensor of two or more dimensions.
 
     >>> attention_scores_loop(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[ 5., 11.],
@@ -49,7 +39,6 @@ def attention_scores_loop(x: torch.Tensor) -> torch.Tensor:
     return scores
 
 
-@checked_by(_check)
 def attention_scores(x: torch.Tensor) -> torch.Tensor:
     """Compute the dot product of every pair of tokens in one matrix product.
 
@@ -60,9 +49,6 @@ def attention_scores(x: torch.Tensor) -> torch.Tensor:
 
     Returns:
         Scores of shape (..., T, T): row i, column j holds x[i] . x[j].
-
-    Raises:
-        TypeError, ValueError: ``x`` is not a floating-point tensor of two or more dimensions.
 
     >>> attention_scores(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[ 5., 11.],
@@ -84,9 +70,6 @@ def simple_self_attention(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     Returns:
         The context vectors (..., T, d_in) and the attention weights (..., T, T), whose rows
         sum to 1.
-
-    Raises:
-        TypeError, ValueError: ``x`` is not a floating-point tensor of two or more dimensions.
 
     >>> context, weights = simple_self_attention(torch.eye(2))
     >>> weights

@@ -7,33 +7,15 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.edge import checked_by
-from chapter3_helpers._checks.modules import checked
-from chapter3_helpers._checks.numbers import check_heads
-from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.masking import mask_scores
 from chapter3_helpers.softmax import softmax
 
 
-def _check_whole(x: torch.Tensor, num_heads: int) -> None:
-    check_tensor("x", x, dims=(2, 3), form="(T, H * D) or (B, T, H * D)")
-    check_heads(x.shape[-1], num_heads)
-
-
-def _check_cut(x: torch.Tensor) -> None:
-    check_tensor("x", x, dims=(3, 4), form="(H, T, D) or (B, H, T, D)")
-
-
-@checked_by(_check_whole)
 def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     """Cut the last dimension into heads: (..., T, H * D) -> (..., H, T, D).
 
     The view cuts every token's vector; the transpose then puts the heads before the tokens. A
     view straight to (..., H, T, D) would hand one row of a head the numbers of another token.
-
-    Raises:
-        TypeError, ValueError: ``x`` is not a floating-point tensor of shape (T, H * D) or
-            (B, T, H * D), or ``num_heads`` does not divide its last dimension.
 
     >>> split_heads(torch.arange(4.0).reshape(2, 2), num_heads=2)  # token 0: 0, 1; token 1: 2, 3
     tensor([[[0.], [2.]],
@@ -43,13 +25,8 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     return x.transpose(-3, -2)  # (..., H, T, D)
 
 
-@checked_by(_check_cut)
 def join_heads(x: torch.Tensor) -> torch.Tensor:
     """Put the heads side by side again: (..., H, T, D) -> (..., T, H * D).
-
-    Raises:
-        TypeError, ValueError: ``x`` is not a floating-point tensor of shape (H, T, D) or
-            (B, H, T, D).
 
     >>> join_heads(split_heads(torch.arange(4.0).reshape(2, 2), num_heads=2))
     tensor([[0., 1.],
@@ -59,7 +36,6 @@ def join_heads(x: torch.Tensor) -> torch.Tensor:
     return x.view(*x.shape[:-2], x.shape[-2] * x.shape[-1])  # (..., T, H * D)
 
 
-@checked(divisible=("d_out", "num_heads"))
 class MultiHeadAttention(nn.Module):
     """Causal multi-head attention: all heads in one batched matrix product.
 
@@ -81,14 +57,14 @@ class MultiHeadAttention(nn.Module):
         num_heads: how many heads share ``d_out``.
         qkv_bias: whether the three projections add a learned bias.
 
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, ``num_heads`` does not
-            divide ``d_out``, ``dropout`` is outside [0, 1), or ``qkv_bias`` is not a bool.
-
     >>> _ = torch.manual_seed(123)
     >>> attention = MultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
     >>> attention(torch.zeros(5, 3)).shape
     torch.Size([5, 4])
+
+    Raises:
+        ValueError: ``num_heads`` does not divide ``d_out``, or more than ``context_length`` tokens
+            come in.
 
     Source: section 3.6.2.
     """
@@ -103,7 +79,11 @@ class MultiHeadAttention(nn.Module):
         qkv_bias: bool = False,
     ):
         super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError(f"d_out must be divisible by num_heads, got {d_out} and {num_heads}")
         self.num_heads = num_heads
+        self.head_dim = d_out // num_heads
+        self.context_length = context_length
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
@@ -120,6 +100,8 @@ class MultiHeadAttention(nn.Module):
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
         """Return the weights (..., H, T, T) after softmax and before dropout."""
+        if x.shape[-2] > self.context_length:
+            raise ValueError(f"at most {self.context_length} tokens fit, got {x.shape[-2]}")
         queries = split_heads(self.W_query(x), self.num_heads)  # (..., H, T, D)
         keys = split_heads(self.W_key(x), self.num_heads)  # (..., H, T, D)
         scores = queries @ keys.transpose(-2, -1)  # (..., H, T, T)
@@ -127,7 +109,6 @@ class MultiHeadAttention(nn.Module):
         return softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
 
 
-@checked(divisible=("d_out", "num_heads"))
 class FusedMultiHeadAttention(nn.Module):
     """Causal multi-head attention on torch's fused kernel.
 
@@ -145,7 +126,7 @@ class FusedMultiHeadAttention(nn.Module):
         qkv_bias: whether the packed projection adds a learned bias.
 
     Raises:
-        TypeError, ValueError: as ``MultiHeadAttention``.
+        ValueError: as ``MultiHeadAttention``.
 
     >>> _ = torch.manual_seed(123)
     >>> attention = FusedMultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
@@ -163,7 +144,11 @@ class FusedMultiHeadAttention(nn.Module):
         qkv_bias: bool = False,
     ):
         super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError(f"d_out must be divisible by num_heads, got {d_out} and {num_heads}")
         self.num_heads = num_heads
+        self.head_dim = d_out // num_heads
+        self.context_length = context_length
         self.W_qkv = nn.Linear(d_in, 3 * d_out, bias=qkv_bias)
         self.out_proj = nn.Linear(d_out, d_out)
         self.dropout = nn.Dropout(dropout)
@@ -189,6 +174,8 @@ class FusedMultiHeadAttention(nn.Module):
 
     def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Compute queries, keys and values, (..., H, T, D) each, in one matrix product."""
+        if x.shape[-2] > self.context_length:
+            raise ValueError(f"at most {self.context_length} tokens fit, got {x.shape[-2]}")
         heads = split_heads(self.W_qkv(x), 3 * self.num_heads)  # (..., 3 * H, T, D)
         return heads.chunk(3, dim=-3)  # (..., H, T, D) each
 
@@ -220,14 +207,9 @@ def kernel_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 def count_parameters(module: nn.Module) -> int:
     """Count the numbers in a module that training can change.
 
-    Raises:
-        TypeError: ``module`` is not an ``nn.Module``.
-
     >>> count_parameters(nn.Linear(3, 2))  # six weights and two biases
     8
 
     Source: exercise 3.3.
     """
-    if not isinstance(module, nn.Module):
-        raise TypeError(f"module must be a torch.nn.Module, got {type(module).__name__}")
     return sum(parameter.numel() for parameter in module.parameters() if parameter.requires_grad)

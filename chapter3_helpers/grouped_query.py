@@ -4,36 +4,18 @@ Source: the worked walk through query, key and value shapes; Ainslie et al., "GQ
 in ``11_grouped_query_kv_cache``.
 """
 
-import math
-from collections.abc import Mapping
-from typing import Any
-
 import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.edge import checked_by
-from chapter3_helpers._checks.modules import checked
-from chapter3_helpers._checks.numbers import check_divisible, check_size, check_sizes
-from chapter3_helpers._checks.tensors import autocast_converts, check_tensor
 from chapter3_helpers.fused_multihead import join_heads, kernel_weights, split_heads
 from chapter3_helpers.positions import apply_rotary, rotary_frequencies
 
 
-def _check_repeated(x: torch.Tensor, n: int) -> None:
-    check_tensor("x", x, dims=(3, 4), form="(K, T, D) or (B, K, T, D)")
-    check_size("n", n)
-
-
-@checked_by(_check_repeated)
 def repeat_kv(x: torch.Tensor, n: int) -> torch.Tensor:
     """Repeat every key or value head n times: (..., K, T, D) -> (..., K * n, T, D).
 
     Copies stand next to one another: query head h reads head h // n of ``x``.
-
-    Raises:
-        TypeError, ValueError: ``x`` is not a floating-point tensor of three or four dimensions,
-            or ``n`` is not an integer of at least 1.
 
     >>> repeat_kv(torch.tensor([[[1.0]], [[2.0]]]), n=2).flatten()
     tensor([1., 1., 2., 2.])
@@ -51,13 +33,11 @@ def kv_cache_bytes(
 ) -> int:
     """Count the bytes that the keys and values of so many tokens take; queries are not cached.
 
-    Raises:
-        TypeError, ValueError: an argument is not an integer of at least 1.
-
     >>> kv_cache_bytes(50, num_kv_heads=8, head_dim=64)  # 2 * 50 * 8 * 64 numbers of 4 bytes
     204800
     """
-    return 2 * math.prod(check_sizes(**locals()))  # 2: a key and a value
+    keys = num_tokens * num_kv_heads * head_dim * num_layers * batch_size  # and as many values
+    return 2 * keys * bytes_per_number
 
 
 class KeyValueCache:
@@ -68,8 +48,16 @@ class KeyValueCache:
     once, so that none is moved later. (On Linux, a CPU's memory is used as tokens fill it.)
     """
 
-    def __init__(self, batch_size: int, num_kv_heads: int, context_length: int, head_dim: int):
+    def __init__(
+        self,
+        batch_size: int,
+        num_kv_heads: int,
+        context_length: int,
+        head_dim: int,
+        theta: float | None = None,
+    ):
         self.shape = (batch_size, num_kv_heads, context_length, head_dim)
+        self.theta = theta  # the base of the rotary angles of its keys; None: they are not turned
         self.frequencies: torch.Tensor | None = None  # (context_length, D / 2), of all positions
         self._keys = self._values = torch.empty(batch_size, num_kv_heads, 0, head_dim)
         self._length = 0
@@ -79,7 +67,7 @@ class KeyValueCache:
 
     def __repr__(self) -> str:
         B, K, S, D = self.shape
-        sizes = f"batch_size={B}, num_kv_heads={K}, head_dim={D}"
+        sizes = f"batch_size={B}, num_kv_heads={K}, head_dim={D}, theta={self.theta}"
         return f"KeyValueCache({len(self)} of {S} tokens, {sizes})"
 
     @property
@@ -91,17 +79,31 @@ class KeyValueCache:
         return self._values[:, :, : self._length]
 
     def truncate(self, length: int) -> None:
-        """Forget all tokens but the first ``length``, an integer from 0 to ``len(cache)``."""
-        length = check_size("length", length, minimum=0)
-        if length > len(self):
-            raise ValueError(f"length must be at most len(cache)={len(self)}, got {length}")
+        """Forget all tokens but the first ``length``, from 0 to ``len(cache)``."""
+        if not 0 <= length <= len(self):
+            raise ValueError(f"length must be from 0 to {len(self)}, got {length}")
         self._length = length
 
-    def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def check(self, keys: torch.Tensor, context_length: int, theta: float | None) -> None:
+        """Refuse keys (B, K, T, D), before they are turned, that cannot follow those in here."""
+        B, K, _, D = keys.shape
+        if (self.shape, self.theta) != ((B, K, context_length, D), theta):
+            wanted = KeyValueCache(B, K, context_length, D, theta)
+            raise ValueError(f"cache must be like {wanted}, got {self}")
+        held = self.keys
+        if len(self) > 0 and (held.dtype, held.device) != (keys.dtype, keys.device):
+            raise ValueError(
+                f"cache must hold {keys.dtype} on {keys.device}, as the new keys are, "
+                f"got {held.dtype} on {held.device}"
+            )
+
+    def append(
+        self, keys: torch.Tensor, values: torch.Tensor, for_gradients: bool = False
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Add the keys and values of new tokens, (B, K, T, D); return all that are then held.
 
-        In training what is returned are copies, since later tokens are written into what is held;
-        gradients reach the new keys and values, and earlier ones are constant.
+        Later tokens are written into what is held. So where gradients are wanted what is returned
+        are copies; gradients reach the new keys and values, and earlier ones are constant.
         """
         past, end = self._length, self._length + keys.shape[-2]
         if past == 0:
@@ -109,53 +111,12 @@ class KeyValueCache:
         self._keys[:, :, past:end] = keys.detach()
         self._values[:, :, past:end] = values.detach()
         self._length = end
-        if not (keys.requires_grad or values.requires_grad):
+        if not for_gradients:
             return self.keys, self.values
         earlier = self._keys[:, :, :past], self._values[:, :, :past]
         return torch.cat([earlier[0], keys], dim=-2), torch.cat([earlier[1], values], dim=-2)
 
 
-def _kv_heads(name: str, given: Mapping[str, Any], module: nn.Module) -> int:
-    return check_divisible(num_heads=given["num_heads"], num_kv_heads=given[name])[1]
-
-
-def _theta(name: str, given: Mapping[str, Any], module: nn.Module) -> float:
-    if given["rotary"] is not True:
-        return given[name]
-    d_model, num_heads = check_divisible(d_model=given["d_model"], num_heads=given["num_heads"])
-    rotary_frequencies(d_model // num_heads, 1, given[name])  # refuses what cannot be turned
-    return float(given[name])
-
-
-def _cache(name: str, given: Mapping[str, Any], module: nn.Module) -> None:
-    """Refuse a cache that the keys of ``x`` cannot be added to."""
-    cache, x = given[name], given["x"]
-    if cache is None:
-        return
-    if not isinstance(cache, KeyValueCache):
-        raise TypeError(f"cache must come from new_cache, got {type(cache).__name__}")
-    B, T = x.shape[0] if x.dim() == 3 else 1, x.shape[-2]
-    K, D, longest = module.num_kv_heads, module.head_dim, module.context_length
-    if cache.shape != (B, K, longest, D):
-        sizes = f"batch_size={B}, num_kv_heads={K}, head_dim={D}"
-        raise ValueError(f"cache must be for {sizes} and {longest} tokens, got {cache}")
-    if len(cache) + T > longest:
-        raise ValueError(f"cache must have room for {T} more tokens, got {cache}")
-    dtype = torch.get_autocast_dtype(x.device.type) if autocast_converts(x) else x.dtype
-    if len(cache) > 0 and (cache.keys.dtype, cache.keys.device) != (dtype, x.device):
-        raise ValueError(
-            f"cache must hold {dtype} on {x.device}, as x gives, "
-            f"got {cache.keys.dtype} on {cache.keys.device}"
-        )
-
-
-@checked(
-    divisible=("d_model", "num_heads"),
-    methods=("new_cache",),
-    num_kv_heads=_kv_heads,
-    theta=_theta,
-    cache=_cache,
-)
 class GroupedQueryAttention(nn.Module):
     """Causal attention whose query heads share key/value heads, with a cache for generation.
 
@@ -182,7 +143,8 @@ class GroupedQueryAttention(nn.Module):
         rotary: whether queries and keys are turned, for which head_dim must be even.
 
     Raises:
-        TypeError, ValueError: an argument is not what is said above.
+        ValueError: one of these sizes does not divide the other, more than ``context_length``
+            tokens come in, or a cache is for other sizes, another dtype or another ``theta``.
 
     >>> attention = GroupedQueryAttention(d_model=12, num_heads=6, num_kv_heads=2)
     >>> x, cache = torch.rand(1, 5, 12), attention.new_cache()
@@ -201,9 +163,12 @@ class GroupedQueryAttention(nn.Module):
         rotary: bool = True,
     ):
         super().__init__()
-        self.num_heads = num_heads
-        self.num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-        self.head_dim = d_model // num_heads
+        H, K = num_heads, num_heads if num_kv_heads is None else num_kv_heads
+        if d_model % H != 0:
+            raise ValueError(f"d_model must be divisible by num_heads, got {d_model} and {H}")
+        if H % K != 0:
+            raise ValueError(f"num_heads must be divisible by num_kv_heads, got {H} and {K}")
+        self.num_heads, self.num_kv_heads, self.head_dim = H, K, d_model // H
         self.context_length = context_length
         self.theta = theta if rotary else None
         kv_width = self.num_kv_heads * self.head_dim
@@ -214,7 +179,8 @@ class GroupedQueryAttention(nn.Module):
 
     def new_cache(self, batch_size: int = 1) -> KeyValueCache:
         """Make an empty cache for ``batch_size`` sequences of up to ``context_length`` tokens."""
-        return KeyValueCache(batch_size, self.num_kv_heads, self.context_length, self.head_dim)
+        sizes = self.num_kv_heads, self.context_length, self.head_dim
+        return KeyValueCache(batch_size, *sizes, theta=self.theta)
 
     def forward(self, x: torch.Tensor, cache: KeyValueCache | None = None) -> torch.Tensor:
         """Map tokens (..., T, d_model) to context vectors (..., T, d_model).
@@ -224,7 +190,8 @@ class GroupedQueryAttention(nn.Module):
         """
         queries, keys, values = self._project(x, cache)
         if cache is not None:
-            keys, values = cache.append(keys, values)  # (B, K, S, D): the earlier ones, too
+            gradients = any(part.requires_grad for part in (queries, keys, values))
+            keys, values = cache.append(keys, values, gradients)  # (B, K, S, D): earlier ones, too
         context = grouped_attention(queries, keys, values)  # (B, H, T, D)
         return self.out_proj(join_heads(context)).reshape(x.shape)
 
@@ -241,10 +208,15 @@ class GroupedQueryAttention(nn.Module):
 
     def _project(self, x: torch.Tensor, cache: KeyValueCache | None) -> tuple[torch.Tensor, ...]:
         """Compute queries (B, H, T, D), keys and values (B, K, T, D) of new tokens."""
+        tokens = x.shape[-2] if cache is None else len(cache) + x.shape[-2]
+        if tokens > self.context_length:
+            raise ValueError(f"at most {self.context_length} tokens fit, got {tokens}")
         batch = x if x.dim() == 3 else x[None]
         queries = split_heads(self.W_query(batch), self.num_heads)
         keys = split_heads(self.W_key(batch), self.num_kv_heads)
         values = split_heads(self.W_value(batch), self.num_kv_heads)
+        if cache is not None:
+            cache.check(keys, self.context_length, self.theta)
         if self.theta is not None:  # the values are not turned
             frequencies = rotary_frequencies_after(cache, x.shape[-2], self).to(keys.device)
             queries, keys = apply_rotary(queries, frequencies), apply_rotary(keys, frequencies)

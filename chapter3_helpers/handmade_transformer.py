@@ -14,10 +14,6 @@ from typing import Self
 
 import numpy as np
 
-from chapter3_helpers._checks.arrays import check_past, check_text, check_token_ids, check_weights
-from chapter3_helpers._checks.edge import checked_by
-from chapter3_helpers._checks.numbers import check_choice, check_instance, check_number, check_size
-
 ALPHABET = "ab"  # the id of a token is its place here
 LARGE = 1024.0
 HIDDEN = -1e10  # what the mask adds to the score of a later token
@@ -28,8 +24,7 @@ Arrays = Mapping[str, np.ndarray]  # by name
 class HandmadeTransformer:
     """The weights of one attention layer between a token embedding and its transpose.
 
-    They never change: the arrays are read-only copies, and ``with_weight`` makes a new model. What
-    does not fit together, or is not an array of numbers, is refused.
+    They never change: the arrays are read-only copies, and ``with_weight`` makes a new model.
 
     >>> MODEL
     HandmadeTransformer(320 weights, 26 of them not zero)
@@ -44,12 +39,10 @@ class HandmadeTransformer:
     c_proj_bias: np.ndarray  # (d,)
 
     def __post_init__(self):
-        d = np.shape(self.token_embedding)[-1:]
-        shapes = {"token_embedding": (len(ALPHABET), *d), "c_proj_bias": d}
-        shapes["position_embedding"] = (*np.shape(self.position_embedding)[:1], *d)
         for name, weights in self.weights().items():
-            weights = check_weights(name, weights, shapes.get(name, (*d, *d)))
-            object.__setattr__(self, name, weights)
+            array = np.array(weights, dtype=np.float64)
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
 
     def __repr__(self) -> str:
         every = np.concatenate([array.ravel() for array in self.weights().values()])
@@ -71,11 +64,13 @@ class HandmadeTransformer:
         >>> complete("aab", 8, MODEL.with_weight("W_query", (4, 3), 0.0))
         'aabababa'
         """
-        weights = self.weights()[check_choice("name", name, list(self.weights()))].copy()
+        if name not in self.weights():
+            raise ValueError(f"name must be one of {', '.join(self.weights())}, got {name!r}")
+        weights = self.weights()[name].copy()
         place = tuple(np.atleast_1d(index).tolist())
-        if {*map(type, place)} != {int} or place not in np.ndindex(weights.shape):
+        if place not in np.ndindex(weights.shape):  # a row would be changed as a whole
             raise ValueError(f"index must be a place in {name} {weights.shape}, got {index!r}")
-        weights[place] = check_number("value", value)
+        weights[place] = value
         return replace(self, **{name: weights})
 
 
@@ -103,10 +98,17 @@ MODEL = handmade_model()
 def tokenize(text: str) -> list[int]:
     """Turn a text of a and b into token ids.
 
+    Raises:
+        ValueError: there is no character in it, or one that the model does not know.
+
     >>> tokenize("aab")
     [0, 0, 1]
     """
-    return [ALPHABET.index(character) for character in check_text("text", text, ALPHABET)]
+    if not text:
+        raise ValueError(f"text must hold at least one character, got {text!r}")
+    if strangers := text.strip(ALPHABET):  # starts with the first of them
+        raise ValueError(f"text must hold only a and b, got {strangers[0]!r} in {text!r}")
+    return [ALPHABET.index(character) for character in text]
 
 
 def untokenize(ids: Sequence[int]) -> str:
@@ -115,19 +117,9 @@ def untokenize(ids: Sequence[int]) -> str:
     >>> untokenize([0, 0, 1])
     'aab'
     """
-    return "".join(ALPHABET[token] for token in check_token_ids(ids, ALPHABET))
+    return "".join(ALPHABET[token] for token in ids)
 
 
-def _check_run(
-    ids: Sequence[int], model: HandmadeTransformer = MODEL, past: Arrays | None = None
-) -> None:
-    longest, d = check_instance("model", model, HandmadeTransformer).position_embedding.shape
-    check_past(past, d, longest)
-    most = longest - (0 if past is None else len(past["keys"]))
-    check_token_ids(ids, alphabet=ALPHABET, most=most)
-
-
-@checked_by(_check_run)
 def forward(
     ids: Sequence[int], model: HandmadeTransformer = MODEL, past: Arrays | None = None
 ) -> Arrays:
@@ -143,13 +135,15 @@ def forward(
         (T, d); scores before the mask and weights (n, T); logits (n, 2).
 
     Raises:
-        TypeError, ValueError: no ids, ids that are not tokens, or more than ``context_length``.
+        ValueError: more than ``context_length`` tokens, those of ``past`` among them.
 
     >>> forward(tokenize("aabaa"))["logits"][-1].tolist()  # for a, for b
     [1.0, 1024.0]
     """
     start = 0 if past is None else len(past["keys"])  # t
     n, T = len(ids), start + len(ids)
+    if start + n > model.context_length:
+        raise ValueError(f"at most {model.context_length} tokens fit, got {start + n}")
     rows = model.token_embedding[np.array(ids, dtype=int)]  # (n, d)
     embedding = rows + model.position_embedding[start:T]  # (n, d)
     queries = embedding @ model.W_query  # (n, d)
@@ -196,8 +190,8 @@ def predict_next(text: str, model: HandmadeTransformer = MODEL) -> str:
     >>> predict_next("aabaa")
     'b'
     """
-    length = check_instance("model", model, HandmadeTransformer).context_length
-    return ALPHABET[int(forward(tokenize(text)[-length:], model)["logits"][-1].argmax())]
+    ids = tokenize(text)[-model.context_length :]
+    return ALPHABET[int(forward(ids, model)["logits"][-1].argmax())]
 
 
 def complete(prompt: str, max_new_tokens: int = 10, model: HandmadeTransformer = MODEL) -> str:
@@ -206,8 +200,8 @@ def complete(prompt: str, max_new_tokens: int = 10, model: HandmadeTransformer =
     >>> complete("a", 10)
     'baabaabaab'
     """
-    text = check_text("prompt", prompt, ALPHABET)
-    for _ in range(check_size("max_new_tokens", max_new_tokens, minimum=0)):
+    text = prompt
+    for _ in range(max_new_tokens):
         text += predict_next(text, model)
     return text[len(prompt) :]
 
@@ -221,13 +215,12 @@ def accuracy(text: str, model: HandmadeTransformer = MODEL) -> tuple[int, int]:
     >>> accuracy("aab" * 10)
     (27, 27)
     """
-    if len(check_text("text", text, ALPHABET)) < 4:
+    if len(text) < 4:
         raise ValueError(f"text must hold at least 4 characters, got {text!r}")
     places = range(2, len(text) - 1)
     return sum(predict_next(text[:i], model) == text[i] for i in places), len(places)
 
 
-@checked_by(_check_run)
 def count_operations(
     ids: Sequence[int], model: HandmadeTransformer = MODEL, past: Arrays | None = None
 ) -> dict[str, int]:

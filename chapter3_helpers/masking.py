@@ -9,12 +9,7 @@ Source: section 3.5.1. Taught in ``04_masking``.
 
 import torch
 
-from chapter3_helpers._checks.edge import checked_by
-from chapter3_helpers._checks.numbers import check_size
-from chapter3_helpers._checks.tensors import check_square
 
-
-@checked_by(lambda T, device=None: check_size("T", T))
 def causal_mask(T: int, device: torch.device | str | None = None) -> torch.Tensor:
     """Mark, for every query, the keys that come after it.
 
@@ -24,9 +19,6 @@ def causal_mask(T: int, device: torch.device | str | None = None) -> torch.Tenso
 
     Returns:
         Boolean tensor (T, T); True at row i, column j means that query i must not see key j.
-
-    Raises:
-        TypeError, ValueError: ``T`` is not an integer of at least 1.
 
     >>> causal_mask(3)
     tensor([[False,  True,  True],
@@ -38,7 +30,6 @@ def causal_mask(T: int, device: torch.device | str | None = None) -> torch.Tenso
     return torch.triu(torch.ones(T, T, dtype=torch.bool, device=device), diagonal=1)
 
 
-@checked_by(lambda weights: check_square("weights", weights))
 def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:
     """Zero the weights of future tokens and scale every row back to a sum of 1.
 
@@ -54,7 +45,7 @@ def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:
         Weights (..., T, T), zero above the diagonal.
 
     Raises:
-        TypeError, ValueError: ``weights`` is not a floating-point tensor of shape (..., T, T).
+        ValueError: ``weights`` is not square: a single row would be broadcast to all queries.
 
     >>> mask_then_renormalise(torch.full((2, 2), 0.5))
     tensor([[1.0000, 0.0000],
@@ -62,12 +53,14 @@ def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:
 
     Source: section 3.5.1.
     """
-    hidden = causal_mask(weights.shape[-1], weights.device)
+    T = weights.shape[-1]
+    if weights.shape[-2] != T:
+        raise ValueError(f"weights must be square, (..., T, T), got {tuple(weights.shape)}")
+    hidden = causal_mask(T, weights.device)
     visible = weights.masked_fill(hidden, 0.0)
     return visible / visible.sum(dim=-1, keepdim=True)
 
 
-@checked_by(lambda scores: check_square("scores", scores))
 def mask_scores(scores: torch.Tensor) -> torch.Tensor:
     """Replace the scores of future tokens by -inf, so that softmax gives them weight 0.
 
@@ -80,7 +73,7 @@ def mask_scores(scores: torch.Tensor) -> torch.Tensor:
         Scores (..., T, T), -inf above the diagonal.
 
     Raises:
-        TypeError, ValueError: ``scores`` is not a floating-point tensor of shape (..., T, T).
+        ValueError: ``scores`` is not square: a single row would be broadcast to all queries.
 
     >>> mask_scores(torch.zeros(2, 2))
     tensor([[0., -inf],
@@ -88,5 +81,8 @@ def mask_scores(scores: torch.Tensor) -> torch.Tensor:
 
     Source: section 3.5.1.
     """
-    hidden = causal_mask(scores.shape[-1], scores.device)
+    T = scores.shape[-1]
+    if scores.shape[-2] != T:
+        raise ValueError(f"scores must be square, (..., T, T), got {tuple(scores.shape)}")
+    hidden = causal_mask(T, scores.device)
     return scores.masked_fill(hidden, -torch.inf)

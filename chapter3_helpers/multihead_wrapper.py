@@ -6,11 +6,9 @@ Source: section 3.6.1. Taught in ``06_multihead_wrapper``.
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.modules import checked
 from chapter3_helpers.causal_attention import CausalAttention
 
 
-@checked
 class MultiHeadAttentionWrapper(nn.Module):
     """Several causal attention heads, run one after another, their outputs side by side.
 
@@ -28,10 +26,6 @@ class MultiHeadAttentionWrapper(nn.Module):
         dropout: the probability that an attention weight is dropped, in training only.
         num_heads: how many heads.
         qkv_bias: whether the projections add a learned bias.
-
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, ``dropout`` is outside
-            [0, 1), or ``qkv_bias`` is not a bool.
 
     >>> _ = torch.manual_seed(123)
     >>> heads = MultiHeadAttentionWrapper(3, 2, context_length=6, dropout=0.0, num_heads=2)

@@ -11,14 +11,9 @@ Taught in ``08_positions``.
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.edge import checked_by
-from chapter3_helpers._checks.modules import checked
-from chapter3_helpers._checks.numbers import check_flag, check_positive, check_size, check_sizes
-from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.masking import mask_scores
 
 
-@checked
 class LearnedPositions(nn.Module):
     """Add to every token a learned vector that belongs to its position.
 
@@ -32,13 +27,13 @@ class LearnedPositions(nn.Module):
         max_length: the most tokens it will read at once.
         d: numbers per token.
 
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1.
-
     >>> _ = torch.manual_seed(123)
     >>> positions = LearnedPositions(max_length=6, d=4)
     >>> bool((positions(torch.zeros(5, 4)) == positions.weight[:5]).all())
     True
+
+    Raises:
+        ValueError: more than ``max_length`` tokens come in.
 
     Source: lecture notes, section 2; used by BERT and GPT-2.
     """
@@ -49,6 +44,8 @@ class LearnedPositions(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., T, d) to tokens (..., T, d) that know their position."""
+        if x.shape[-2] > len(self.weight):
+            raise ValueError(f"at most {len(self.weight)} tokens fit, got {x.shape[-2]}")
         return x + self.weight[: x.shape[-2]]  # (..., T, d) + (T, d)
 
 
@@ -65,9 +62,6 @@ def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
         [-i, ..., -1, 0, -1, ..., -(T - 1 - i)]; with
         ``causal`` it is [-i, ..., -1, 0, -inf, ..., -inf].
 
-    Raises:
-        TypeError, ValueError: ``T`` is not an integer of at least 1, or ``causal`` is not a bool.
-
     >>> linear_bias(3)
     tensor([[ 0., -1., -2.],
             [-1.,  0., -1.],
@@ -79,8 +73,6 @@ def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
 
     Source: lecture notes, section 2.
     """
-    T = check_size("T", T)
-    check_flag("causal", causal)
     positions = torch.arange(T)
     distances = (positions[:, None] - positions).abs()  # (T, 1) - (T,) -> (T, T)
     bias = (-distances).float()
@@ -101,9 +93,6 @@ def alibi_slopes(num_heads: int) -> torch.Tensor:
     Returns:
         Tensor (H,) of positive slopes.
 
-    Raises:
-        TypeError, ValueError: ``num_heads`` is not an integer of at least 1.
-
     >>> alibi_slopes(4)
     tensor([0.2500, 0.0625, 0.0156, 0.0039])
     >>> alibi_slopes(6)
@@ -111,7 +100,6 @@ def alibi_slopes(num_heads: int) -> torch.Tensor:
 
     Source: Press, Smith and Lewis, "Train Short, Test Long" (2021).
     """
-    num_heads = check_size("num_heads", num_heads)
     power = 2 ** (num_heads.bit_length() - 1)  # the largest power of two up to num_heads
     exponents = [8 * (head + 1) / power for head in range(power)]
     exponents += [8 * (2 * extra + 1) / (2 * power) for extra in range(num_heads - power)]
@@ -131,9 +119,6 @@ def alibi_bias(num_heads: int, T: int) -> torch.Tensor:
     Returns:
         Tensor (H, T, T) to add to scores (..., H, T, T) that are already divided by sqrt(D).
 
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1.
-
     >>> alibi_bias(num_heads=2, T=3)[0]
     tensor([[ 0.0000, -0.0625, -0.1250],
             [-0.0625,  0.0000, -0.0625],
@@ -141,18 +126,9 @@ def alibi_bias(num_heads: int, T: int) -> torch.Tensor:
 
     Source: Press, Smith and Lewis, "Train Short, Test Long" (2021).
     """
-    num_heads, T = check_sizes(num_heads=num_heads, T=T)
     return alibi_slopes(num_heads)[:, None, None] * linear_bias(T)  # (H, 1, 1) * (T, T)
 
 
-def _check_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -> None:
-    head_dim, max_length = check_sizes(head_dim=head_dim, max_length=max_length)
-    if head_dim % 2:
-        raise ValueError(f"head_dim must be even, as numbers turn in pairs, got {head_dim}")
-    check_positive(theta=theta)
-
-
-@checked_by(_check_frequencies)
 def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -> torch.Tensor:
     """Compute the complex numbers that rotate the pairs of a query or key at each position.
 
@@ -168,10 +144,6 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
     Returns:
         complex64 tensor (max_length, head_dim // 2), every entry of absolute value 1.
 
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, ``head_dim`` is odd, or
-            ``theta`` is not a positive number.
-
     >>> rotary_frequencies(head_dim=4, max_length=3).angle()
     tensor([[0.0000, 0.0000],
             [1.0000, 0.0100],
@@ -185,26 +157,6 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
     return torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
 
 
-def _check_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> None:
-    """Refuse what cannot be rotated."""
-    check_tensor("x", x, form="(..., T, D)")
-    T, D = x.shape[-2:]
-    if D % 2:
-        raise ValueError(f"the last dimension of x must be even, as numbers turn in pairs, got {D}")
-    if not isinstance(frequencies, torch.Tensor):
-        raise TypeError(f"frequencies must be a torch.Tensor, got {type(frequencies).__name__}")
-    if not frequencies.is_complex():
-        raise ValueError(f"frequencies must be a complex tensor, got {frequencies.dtype}")
-    if frequencies.dim() != 2 or frequencies.shape[1] != D // 2:
-        raise ValueError(
-            f"frequencies must have shape (T, {D // 2}) for x of last dimension {D}, "
-            f"got {tuple(frequencies.shape)}"
-        )
-    if frequencies.shape[0] < T:
-        raise ValueError(f"frequencies must hold at least T={T} rows, got {frequencies.shape[0]}")
-
-
-@checked_by(_check_rotary)
 def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
     """Rotate queries or keys by their position; never the values.
 
@@ -218,16 +170,15 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
 
     Args:
         x: queries or keys (..., T, D), D even.
-        frequencies: from ``rotary_frequencies``, (T or more, D // 2); row 0 is for the first
-            token. For tokens that start at position s, pass ``frequencies[s : s + T]``.
+        frequencies: from ``rotary_frequencies``, (T, D // 2), a row for each token. For tokens
+            that start at position s, pass ``frequencies[s : s + T]``.
 
     Returns:
         Tensor of the shape and dtype of ``x``; half precision is rotated in float32.
 
     Raises:
-        TypeError: an argument is not a tensor.
-        ValueError: ``x`` is not a floating-point tensor of two or more dimensions or its last one
-            is odd; or ``frequencies`` is not complex, or of a shape that does not fit.
+        ValueError: ``frequencies`` are for other tokens or another width, as where the heads of
+            ``x`` still stand behind its tokens, (B, T, H, D).
 
     >>> x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])  # one token twice
     >>> apply_rotary(x, rotary_frequencies(head_dim=2, max_length=2))  # the second: one radian on
@@ -236,7 +187,11 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
 
     Source: Su et al., "RoFormer" (2021); the worked walk.
     """
+    T, D = x.shape[-2:]
+    if frequencies.shape != (T, D // 2):
+        shape = tuple(frequencies.shape)
+        raise ValueError(f"frequencies must have shape (T, D / 2) = {(T, D // 2)}, got {shape}")
     numbers = x.to(torch.promote_types(x.dtype, torch.float32))  # half precision in float32
     pairs = torch.view_as_complex(numbers.unflatten(-1, (-1, 2)).contiguous())  # (..., T, D/2)
-    turned = pairs * frequencies[: x.shape[-2]]
+    turned = pairs * frequencies  # (..., T, D/2) * (T, D/2)
     return torch.view_as_real(turned).flatten(start_dim=-2).to(x.dtype)  # (..., T, D)

@@ -7,15 +7,9 @@ Source: sections 3.1 and 3.2. Taught in ``00_why_attention``.
 """
 
 import string
-from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import nn
-
-from chapter3_helpers._checks.modules import checked
-from chapter3_helpers._checks.numbers import check_size
-from chapter3_helpers._checks.tensors import check_ids
 
 ALPHABET = string.ascii_lowercase
 
@@ -39,23 +33,6 @@ def tokenize(word: str) -> torch.Tensor:
     return torch.tensor([[ALPHABET.index(letter) for letter in word.lower()]])
 
 
-def check_letters(letters: torch.Tensor) -> None:
-    """Refuse anything but numbers of letters, (B, T)."""
-    check_ids("letters", letters, len(ALPHABET), dims=(2,), form="(B, T)")
-
-
-def _width(name: str, given: Mapping[str, Any], module: nn.Module) -> int:
-    d = check_size(name, given[name], minimum=2)
-    if d % 2:
-        raise ValueError(f"d must be even, one half for each direction, got {d}")
-    return d
-
-
-def _letters(name: str, given: Mapping[str, Any], module: nn.Module) -> None:
-    check_letters(given[name])
-
-
-@checked(methods=("encode",), d=_width, letters=_letters)
 class EncoderDecoder(nn.Module):
     """Two recurrent networks with one hidden state between them.
 
@@ -71,9 +48,6 @@ class EncoderDecoder(nn.Module):
 
     Args:
         d: numbers in a state, half of them for each direction.
-
-    Raises:
-        TypeError, ValueError: ``d`` is not an even integer of at least 2.
 
     >>> _ = torch.manual_seed(0)
     >>> EncoderDecoder()(tokenize("cat")).shape  # one word, three letters, 26 to choose from
@@ -105,7 +79,6 @@ class EncoderDecoder(nn.Module):
         return self.decoder(contexts, last.unsqueeze(0).contiguous())[0]
 
 
-@checked(methods=("look_and_decode",), d=_width, letters=_letters)
 class BahdanauDecoder(EncoderDecoder):
     """An encoder-decoder whose decoder looks back at every state of the encoder.
 
@@ -122,9 +95,6 @@ class BahdanauDecoder(EncoderDecoder):
 
     Args:
         d: numbers in a state, half of them for each direction.
-
-    Raises:
-        TypeError, ValueError: ``d`` is not an even integer of at least 2.
 
     >>> _ = torch.manual_seed(0)
     >>> BahdanauDecoder().attention_weights(tokenize("cat")).shape  # 3 letters out, 3 letters in

@@ -9,8 +9,6 @@ import unicodedata
 import regex
 import torch
 
-from chapter3_helpers._checks.numbers import check_size
-
 TOKENS: tuple[str, ...] = ("Your", "journey", "starts", "with", "one", "step")
 
 # Scripts that put no spaces between words: there every character is a token.
@@ -59,15 +57,12 @@ def example_batch(copies: int = 2) -> torch.Tensor:
     Returns:
         float32 tensor of shape (copies, 6, 3).
 
-    Raises:
-        TypeError, ValueError: ``copies`` is not an integer of at least 1.
-
     >>> example_batch().shape
     torch.Size([2, 6, 3])
 
     Source: section 3.5.3.
     """
-    return torch.stack([example_inputs()] * check_size("copies", copies))
+    return torch.stack([example_inputs()] * copies)
 
 
 def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ...], torch.Tensor]:
@@ -86,8 +81,8 @@ def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ..
         The tokens, as ``split_tokens`` finds them, and a float32 tensor of shape (T, d_in).
 
     Raises:
-        TypeError: ``text`` is not a string, or ``d_in`` or ``seed`` not an integer.
-        ValueError: ``text`` holds no token, ``d_in`` is below 1, or ``seed`` below 0.
+        TypeError: ``text`` is not a string.
+        ValueError: ``text`` holds no token.
 
     >>> tokens, x = embed_text("The cat saw the cat.")
     >>> tokens
@@ -99,7 +94,6 @@ def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ..
     """
     if not isinstance(text, str):
         raise TypeError(f"text must be a string, got {type(text).__name__}")
-    d_in, seed = check_size("d_in", d_in), check_size("seed", seed, minimum=0)
     tokens = split_tokens(text)
     if not tokens:
         raise ValueError(f"text must hold at least one word, got {text!r}")

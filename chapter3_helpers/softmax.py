@@ -5,20 +5,7 @@ Source: sections 3.3.1 and 3.3.2. Taught in ``02_softmax``.
 
 import torch
 
-from chapter3_helpers._checks.edge import checked_by
-from chapter3_helpers._checks.numbers import check_size
-from chapter3_helpers._checks.tensors import check_tensor
 
-
-def _check(scores: torch.Tensor, dim: int = -1) -> None:
-    """Refuse scores that have no softmax along ``dim``."""
-    check_tensor("scores", scores, dims=range(1, 65), form="(..., n)")
-    check_size("dim", dim, minimum=-scores.dim())
-    if dim >= scores.dim():
-        raise ValueError(f"dim must be below {scores.dim()}, got {dim}")
-
-
-@checked_by(_check)
 def softmax_naive(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Exponentiate and divide by the sum, as the formula is written.
 
@@ -32,10 +19,6 @@ def softmax_naive(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     Returns:
         Weights of the shape of ``scores``.
 
-    Raises:
-        TypeError: ``scores`` is not a tensor, or ``dim`` not an integer.
-        ValueError: ``scores`` is empty or holds integers, or has no dimension ``dim``.
-
     >>> softmax_naive(torch.tensor([1.0, 2.0, 3.0]))
     tensor([0.0900, 0.2447, 0.6652])
     >>> softmax_naive(torch.tensor([1.0, 1000.0]))
@@ -47,7 +30,6 @@ def softmax_naive(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     return exponentials / exponentials.sum(dim=dim, keepdim=True)
 
 
-@checked_by(_check)
 def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     """Turn scores into positive weights that sum to 1, for scores of any size.
 
@@ -62,10 +44,6 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
         Weights of the shape and dtype of ``scores``, computed in that dtype; in float16 a sum
         over more than 65504 entries can overflow. A row of nothing but -inf is NaN: there is
         nothing among which a weight of 1 could be shared.
-
-    Raises:
-        TypeError: ``scores`` is not a tensor, or ``dim`` not an integer.
-        ValueError: ``scores`` is empty or holds integers, or has no dimension ``dim``.
 
     >>> softmax(torch.tensor([1.0, 2.0, 3.0]))
     tensor([0.0900, 0.2447, 0.6652])

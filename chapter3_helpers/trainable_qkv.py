@@ -6,11 +6,9 @@ Source: section 3.4. Taught in ``03_trainable_qkv``.
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.modules import checked
 from chapter3_helpers.softmax import softmax
 
 
-@checked
 class SelfAttention_v1(nn.Module):
     """Self-attention with three weight matrices held as raw parameters.
 
@@ -27,13 +25,10 @@ class SelfAttention_v1(nn.Module):
         d_in: numbers per token on the way in.
         d_out: numbers per token on the way out.
 
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1.
-
     >>> _ = torch.manual_seed(123)
     >>> attention = SelfAttention_v1(3, 2)
     >>> attention
-    SelfAttention_v1(d_in=3, d_out=2)
+    SelfAttention_v1()
     >>> attention(torch.eye(3)).shape
     torch.Size([3, 2])
 
@@ -59,7 +54,6 @@ class SelfAttention_v1(nn.Module):
         return softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
 
 
-@checked
 class SelfAttention_v2(nn.Module):
     """Self-attention with its projections as ``nn.Linear`` layers.
 
@@ -70,10 +64,6 @@ class SelfAttention_v2(nn.Module):
         d_in: numbers per token on the way in.
         d_out: numbers per token on the way out.
         qkv_bias: whether the three projections add a learned bias.
-
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, or ``qkv_bias`` is not a
-            bool.
 
     >>> _ = torch.manual_seed(123)
     >>> attention = SelfAttention_v2(3, 2)

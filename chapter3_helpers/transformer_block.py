@@ -7,43 +7,13 @@ positions tell order; residual connections keep what was there. How it learns to
 Source: lecture notes on self-attention, section 3. Taught in ``09_transformer_block``.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.edge import checked_by
-from chapter3_helpers._checks.modules import checked
-from chapter3_helpers._checks.tensors import check_input, check_square, check_tensor
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.positions import LearnedPositions
 
 
-def _check_layers(
-    alpha1: torch.Tensor, alpha2: torch.Tensor, V1: torch.Tensor, V2: torch.Tensor
-) -> None:
-    """Refuse two layers that do not follow one another."""
-    check_square("alpha1", alpha1)
-    check_square("alpha2", alpha2)
-    check_tensor("V1", V1, dims=(2,), form="(d_in, d)")
-    check_tensor("V2", V2, dims=(2,), form="(d, d_out)")
-    if alpha1.shape != alpha2.shape:
-        shapes = f"{tuple(alpha1.shape)} and {tuple(alpha2.shape)}"
-        raise ValueError(f"alpha1 and alpha2 must have the same shape, got {shapes}")
-    if V1.shape[1] != V2.shape[0]:
-        raise ValueError(
-            f"V2 must have as many rows as V1 has columns, {V1.shape[1]}, got {V2.shape[0]}"
-        )
-    for name, other in {"alpha2": alpha2, "V1": V1, "V2": V2}.items():
-        if (other.dtype, other.device) != (alpha1.dtype, alpha1.device):
-            raise ValueError(
-                f"{name} must be {alpha1.dtype} on {alpha1.device}, as alpha1 is, "
-                f"got {other.dtype} on {other.device}"
-            )
-
-
-@checked_by(_check_layers)
 def collapse_two_layers(
     alpha1: torch.Tensor, alpha2: torch.Tensor, V1: torch.Tensor, V2: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -63,10 +33,6 @@ def collapse_two_layers(
     Returns:
         The weights alpha* (..., T, T) and the value matrix V* (d_in, d_out) of the one layer.
 
-    Raises:
-        TypeError, ValueError: an argument is not a floating-point tensor of such a shape, or
-            dtypes or devices differ.
-
     >>> half, V = torch.tensor([[1.0, 0.0], [0.5, 0.5]]), torch.eye(3)
     >>> collapse_two_layers(half, half, V, 2 * V)[0]
     tensor([[1.0000, 0.0000],
@@ -77,11 +43,6 @@ def collapse_two_layers(
     return alpha2 @ alpha1, V1 @ V2  # (..., T, T), (d_in, d) @ (d, d_out) -> (d_in, d_out)
 
 
-def _tokens(name: str, given: Mapping[str, Any], module: nn.Module) -> torch.Tensor:
-    return check_input(name, given[name], module, dims=None, form="(..., T, d)")
-
-
-@checked(x=_tokens)
 class FeedForward(nn.Module):
     """Two linear layers with a ReLU between them, the same for each position.
 
@@ -92,9 +53,6 @@ class FeedForward(nn.Module):
     Args:
         d: numbers per token, in and out.
         hidden: numbers per token in between (default: 4 d).
-
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1.
 
     >>> _ = torch.manual_seed(123)
     >>> feed_forward = FeedForward(d=3)
@@ -116,7 +74,6 @@ class FeedForward(nn.Module):
         return self.down(x)  # (..., T, d)
 
 
-@checked(divisible=("d", "num_heads"))
 class TransformerBlock(nn.Module):
     """Attention and a feed-forward network, each on normalised tokens and each with a residual.
 
@@ -134,10 +91,6 @@ class TransformerBlock(nn.Module):
         context_length: the most tokens it will read at once.
         dropout: the probability that an attention weight, or a number that is about to be added
             to the residual, is dropped; in training only.
-
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, ``num_heads`` does not
-            divide ``d``, or ``dropout`` is outside [0, 1).
 
     >>> _ = torch.manual_seed(123)
     >>> TransformerBlock(d=6, num_heads=2, context_length=5)(torch.zeros(4, 6)).shape
@@ -162,7 +115,6 @@ class TransformerBlock(nn.Module):
         return x + self.dropout(worked)
 
 
-@checked(divisible=("d", "num_heads"))
 class GPT(nn.Module):
     """A GPT-style language model: embedding, positions, N blocks, norm, output.
 
@@ -182,10 +134,6 @@ class GPT(nn.Module):
         num_heads: how many heads share ``d`` in each block.
         dropout: as in ``TransformerBlock``.
 
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, ``num_heads`` does not
-            divide ``d``, or ``dropout`` is outside [0, 1).
-
     >>> _ = torch.manual_seed(123)
     >>> model = GPT(vocab_size=11, d=6, context_length=5, num_layers=2, num_heads=3)
     >>> model(torch.tensor([7, 0, 10])).shape  # one row of logits per position
@@ -204,6 +152,7 @@ class GPT(nn.Module):
         dropout: float = 0.0,
     ):
         super().__init__()
+        self.context_length = context_length
         self.embedding = nn.Embedding(vocab_size, d)
         self.positions = LearnedPositions(context_length, d)
         self.blocks = nn.ModuleList(
@@ -220,7 +169,6 @@ class GPT(nn.Module):
         return self.output(self.norm(x))
 
 
-@checked(divisible=("d", "num_heads"))
 class MinimalLanguageModel(nn.Module):
     """The smallest architecture that can do what attention alone can't, from ids to logits.
 
@@ -238,10 +186,6 @@ class MinimalLanguageModel(nn.Module):
         context_length: the most tokens it will read at once.
         num_heads: how many heads share ``d``.
 
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, or ``num_heads`` does
-            not divide ``d``.
-
     >>> _ = torch.manual_seed(123)
     >>> model = MinimalLanguageModel(vocab_size=11, d=6, context_length=5, num_heads=2)
     >>> model(torch.tensor([7, 0, 10])).shape  # one row of logits per position
@@ -252,6 +196,7 @@ class MinimalLanguageModel(nn.Module):
 
     def __init__(self, vocab_size: int, d: int, context_length: int, num_heads: int):
         super().__init__()
+        self.context_length = context_length
         self.embedding = nn.Embedding(vocab_size, d)
         self.positions = LearnedPositions(context_length, d)
         self.attention = MultiHeadAttention(d, d, context_length, 0.0, num_heads)

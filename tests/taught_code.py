@@ -91,17 +91,21 @@ def _is_docstring(statement: ast.stmt) -> bool:
 def wrong_marks(cell: str, below: Any) -> list[str]:
     """Return the lines of a cell's definition whose mark ``# new`` is missing or not deserved.
 
-    New is every statement that the rung below does not have; the head of the definition, which
-    only says its name, is never marked.
+    New is every statement that the rung below does not have. The head of the definition, which
+    only says its name, is never marked; the mark at an ``if`` holds for what stands in it.
     """
     known = set(statements(definition(textwrap.dedent(inspect.getsource(below)), below.__name__)))
     tokens = tokenize.generate_tokens(io.StringIO(cell).readline)
     marked = {t.start[0] for t in tokens if t.type == tokenize.COMMENT and NEW.match(t.string)}
-    wrong = []
+    wrong, covered = [], ""  # what stands under a new ``if`` is indented by more than this
     (name,) = defined_names(cell)
     _, *inner = _numbered(_Plain().visit(definition(cell, name)))
     for lines, text in inner:
+        if covered and text.startswith(covered):
+            continue
         is_new = text not in known
+        indent = text[: len(text) - len(text.lstrip())]
+        covered = f"{indent}    " if is_new and text.lstrip().startswith("if ") else ""
         if is_new != any(line in marked for line in lines):
             wrong.append(f"{'not ' if is_new else ''}marked: {text.strip()}")
     return wrong

@@ -12,6 +12,7 @@ from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadA
 from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+from chapter3_helpers.recurrent import BahdanauDecoder
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
 from tests.oracles import tokens
 
@@ -187,7 +188,7 @@ def test_sizes_that_do_not_fit(target, change, found):
     refuses(ValueError, message, make("split"), make(target, **change))
 
 
-AN_ATTENTION = "be an attention module of this package or torch.nn.MultiheadAttention, got "
+AN_ATTENTION = "have W_query, W_key and W_value, or .* got "
 NO_MORE = (
     "have kdim and vdim equal to embed_dim=15 and neither add_bias_kv nor add_zero_attn.* got "
 )
@@ -203,10 +204,18 @@ def replaced(name: str) -> nn.Module:
     return module
 
 
+def wide_keys() -> nn.Module:
+    module = make("split", seed=9)
+    module.W_key = nn.Linear(7, 21).double()
+    return module
+
+
 @pytest.mark.parametrize(
     ("strange", "words"),
     [
         (nn.Linear(7, 15), f"{AN_ATTENTION}Linear"),
+        (BahdanauDecoder(16), f"{AN_ATTENTION}BahdanauDecoder"),  # it has no W_value
+        (wide_keys(), "have key heads that its 3 query heads can share, got 21 numbers"),
         (MultiHeadAttention, f"{AN_ATTENTION}MultiHeadAttention"),
         (None, f"{AN_ATTENTION}NoneType"),
         (torchs(kdim=4, vdim=6), f"{NO_MORE}kdim=4, vdim=6, add_bias_kv=False and add_zero_attn=F"),

@@ -50,7 +50,7 @@ def make(kind: str) -> nn.Module:
 
 def tokens(module: nn.Module, *shape: int) -> torch.Tensor:
     generator = torch.Generator().manual_seed(17)
-    x = torch.randn(*shape, module.d_in, generator=generator)
+    x = torch.randn(*shape, module.W_query.in_features, generator=generator)
     return x.to(module.W_query.weight.dtype)
 
 
@@ -73,7 +73,7 @@ def facts() -> dict:
     found["a fault"] = differences_of_a_fault()
     found["generation"] = generation(mesh)
     module = parallelize(make("multi-head"), mesh)
-    sizes = ("num_heads", "head_dim", "d_in", "d_out", "context_length")
+    sizes = ("num_heads", "head_dim", "context_length")
     found["sizes"] = {name: getattr(module, name) for name in sizes}
     found["listening"] = sorted(listening_addresses(psutil.Process()))
     found["environment"] = (rank, distributed.get_world_size(), distributed.get_backend())
@@ -153,7 +153,10 @@ def test_one_all_reduce_a_direction_of_the_size_that_the_formula_says(found, kin
     report, module = found[0][kind], make(kind)
     assert report.all_reduces == (1, 1)
     number = module.W_query.weight.element_size()
-    assert report.message_bytes == (15 * module.d_out * number, 15 * module.d_in * number)
+    assert report.message_bytes == (
+        15 * module.out_proj.out_features * number,
+        15 * module.W_query.in_features * number,
+    )
     pieces = [-(-message // (2 * number)) for message in report.message_bytes]  # numbers in one
     assert list(report.sent_bytes) == [2 * number * piece for piece in pieces]  # sent once
 
@@ -195,7 +198,7 @@ def test_generation_from_a_cache_of_the_local_heads(found):
 
 
 def test_sizes_of_a_parallel_module(found):
-    expected = {"num_heads": 2, "head_dim": 3, "d_in": 7, "d_out": 12, "context_length": 11}
+    expected = {"num_heads": 2, "head_dim": 3, "context_length": 11}
     assert [part["sizes"] for part in found] == [expected, expected]
 
 
@@ -271,15 +274,18 @@ def test_torchrun_prints_the_differences():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"num_processes": 3}, ValueError, "got num_heads=4 and num_processes=3"),
-        ({"num_processes": 0}, ValueError, "num_processes must be at least 1, got 0"),
-        ({"x": torch.zeros(5, 3)}, ValueError, "the last dimension of x must be d_in=7, got 3"),
-        ({"module": make("fused")}, TypeError, "Attention, got FusedMultiHeadAttention"),
-        ({"module": replaced("W_value")}, TypeError, "W_value must be an nn.Linear .* Sequential"),
+        (
+            {"num_processes": 3},
+            ValueError,
+            "num_heads must be divisible by num_processes, got 4 and 3",
+        ),
+        ({"x": torch.zeros(5, 3)}, RuntimeError, "5x3 and 7x12"),
+        ({"module": make("fused")}, TypeError, "to be shared, got FusedMultiHeadAttention"),
+        ({"module": replaced("W_value")}, TypeError, "each an nn.Linear, .* with .* Sequential"),
         (
             {"module": make("grouped"), "x": torch.zeros(2, 36), "num_processes": 3},
             ValueError,
-            "num_kv_heads must be divisible by num_processes, got num_kv_heads=2",
+            "num_kv_heads must be divisible by num_processes, got 2 and 3",
         ),
     ],
 )

@@ -73,9 +73,8 @@ def make_variants(sizes: Sizes, device: torch.device | str = "cpu") -> list[Vari
 
 def _with_output(split: MultiHeadAttention) -> nn.Sequential:
     """Make separate heads with an ``out_proj`` behind them, for which they have no place."""
-    heads = MultiHeadAttentionWrapper(
-        split.d_in, split.head_dim, split.context_length, 0.0, split.num_heads
-    )
+    sizes = split.W_query.in_features, split.head_dim, split.context_length
+    heads = MultiHeadAttentionWrapper(*sizes, dropout=0.0, num_heads=split.num_heads)
     without_output = copy.deepcopy(split)
     nn.init.eye_(without_output.out_proj.weight)
     nn.init.zeros_(without_output.out_proj.bias)

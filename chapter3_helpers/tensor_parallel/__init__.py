@@ -15,24 +15,23 @@ from typing import Any
 import torch
 from torch import nn
 
-from chapter3_helpers._checks.numbers import check_divisible, check_sizes
-from chapter3_helpers.fused_multihead import MultiHeadAttention
-from chapter3_helpers.grouped_query import GroupedQueryAttention
-
-Attention = MultiHeadAttention | GroupedQueryAttention
+from chapter3_helpers.read_attention import read_attention
 
 
 def heads_by_process(num_heads: int, num_processes: int, name: str = "num_heads") -> list[range]:
     """Say which heads live in which process: neighbours together, equally many in each.
 
     Raises:
-        TypeError, ValueError: an argument is not an integer of at least 1, or ``num_heads`` (which
-            the message calls ``name``) is not divisible by ``num_processes``.
+        ValueError: ``num_heads``, which the message calls ``name``, is not divisible by
+            ``num_processes``.
 
     >>> heads_by_process(6, num_processes=2)
     [range(0, 3), range(3, 6)]
     """
-    num_heads, num_processes = check_divisible(**{name: num_heads, "num_processes": num_processes})
+    if num_heads % num_processes != 0:
+        raise ValueError(
+            f"{name} must be divisible by num_processes, got {num_heads} and {num_processes}"
+        )
     share = num_heads // num_processes
     return [range(rank * share, (rank + 1) * share) for rank in range(num_processes)]
 
@@ -56,27 +55,23 @@ def exchanged_bytes(
         all_reduces: how many such sums; attention needs one per layer and direction.
         bytes_per_number: 4 for float32, 2 for bfloat16.
 
-    Raises:
-        TypeError, ValueError: an argument is not an integer of at least 1.
-
     >>> exchanged_bytes(1, width=4096, num_processes=8, bytes_per_number=2)  # 14 pieces of 512
     14336
 
     Source: Patarasuk and Yuan, "Bandwidth optimal all-reduce" (2009).
     """
-    check_sizes(**locals())
     piece = -(-num_tokens * width // num_processes)  # rounded up
     return all_reduces * 2 * (num_processes - 1) * piece * bytes_per_number
 
 
-def parallelize(module: Attention, mesh: Any) -> Attention:
+def parallelize(module: nn.Module, mesh: Any) -> nn.Module:
     """Keep this process's share of the heads of a module, in place; call it in every process.
 
     The rows of W_query, W_key and W_value that make these heads stay here, and the columns of
     out_proj that read them; one all-reduce then sums the outputs of all processes. On the way
     back, another sums the gradients of x. ``num_heads`` (and ``num_kv_heads``) become the numbers
-    of heads *here*; d_in, d_out and head_dim stay those of the whole. Every process must get the
-    same x. In training with dropout each process draws for its own heads, from a seed of its own.
+    of heads *here*; head_dim stays as it is. Every process must get the same x. In training with
+    dropout each process draws for its own heads, from a seed of its own.
 
     ::
 
@@ -85,7 +80,8 @@ def parallelize(module: Attention, mesh: Any) -> Attention:
             +-- process 1: W_query, W_key, W_value --> heads 2, 3 --> out_proj --+
 
     Args:
-        module: a MultiHeadAttention or GroupedQueryAttention, the same in every process.
+        module: a MultiHeadAttention or GroupedQueryAttention, or a class with their layers; the
+            same in every process.
         mesh: a one-dimensional ``torch.distributed.DeviceMesh``.
 
     Returns:
@@ -94,7 +90,7 @@ def parallelize(module: Attention, mesh: Any) -> Attention:
         of type ``DTensor``.
 
     Raises:
-        TypeError: ``module`` is of another kind, or one of its projections is not an ``nn.Linear``.
+        TypeError: W_query, W_key, W_value or out_proj is missing, or is not an ``nn.Linear``.
         ValueError: the heads, or key/value heads, are not divisible by the number of processes.
 
     Source: Shoeybi et al. (2019), section 3.
@@ -125,15 +121,17 @@ def parallelize(module: Attention, mesh: Any) -> Attention:
     return module
 
 
-def find_shares(module: Attention, num_processes: int) -> dict[str, list[range]]:
+def find_shares(module: nn.Module, num_processes: int) -> dict[str, list[range]]:
     """Return the heads of every process by attribute, or refuse a module that can't be shared."""
-    if not isinstance(module, Attention):
+    layers = read_attention(module)
+    projections = [*layers.queries, *layers.keys, *layers.values]
+    found = [*(projection.layer for projection in projections), layers.out_proj]
+    packed = any(projection.parts > 1 for projection in projections)
+    if packed or len(found) != 4 or not all(isinstance(layer, nn.Linear) for layer in found):
+        kinds = ", ".join(type(layer).__name__ for layer in found)
         raise TypeError(
-            "module must be a MultiHeadAttention or GroupedQueryAttention, "
-            f"got {type(module).__name__}"
+            "module must have W_query, W_key, W_value and out_proj, each an nn.Linear, to be "
+            f"shared, got {type(module).__name__} with {kinds}"
         )
-    for name in ("W_query", "W_key", "W_value", "out_proj"):
-        if not isinstance(layer := getattr(module, name), nn.Linear):
-            raise TypeError(f"{name} must be an nn.Linear to be shared, got {type(layer).__name__}")
     names = [name for name in ("num_heads", "num_kv_heads") if hasattr(module, name)]
     return {name: heads_by_process(getattr(module, name), num_processes, name) for name in names}

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import distributed
+from torch import distributed, nn
 
-from chapter3_helpers._checks.tensors import check_tensor
 from chapter3_helpers.tensor_parallel import (
-    Attention,
     exchanged_bytes,
     find_shares,
     parallelize,
@@ -71,7 +69,7 @@ class Report:
 
 
 def run(
-    module: Attention, x: torch.Tensor, num_processes: int = 2, timeout: float = 120.0
+    module: nn.Module, x: torch.Tensor, num_processes: int = 2, timeout: float = 120.0
 ) -> Report:
     """Start processes that share the heads of a module, and compare with one that holds them all.
 
@@ -86,13 +84,12 @@ def run(
         timeout: seconds until all must have ended.
 
     Raises:
-        TypeError, ValueError: before any process starts, if ``module`` is of another kind, its
-            heads are not divisible by ``num_processes``, or ``x`` does not fit it.
+        TypeError, ValueError, RuntimeError: before any process starts, if ``module`` is of another
+            kind, its heads are not divisible by ``num_processes``, or ``x`` does not fit it.
         RuntimeError: a process failed. All have ended by then.
         TimeoutError: they took too long. All have ended by then.
     """
     find_shares(module, num_processes)
-    check_tensor("x", x, dims=(2, 3), form="(T, d_in) or (B, T, d_in)")
     whole = copy.deepcopy(module).cpu().eval().requires_grad_(True)
     with torch.no_grad():
         whole(x.detach().cpu())  # so that an x that does not fit is refused here
@@ -100,7 +97,7 @@ def run(
     return run_processes(compare, num_processes, *arguments, timeout=timeout)[0]
 
 
-def compare(module: Attention, x: torch.Tensor, num_threads: int, repeats: int = 5) -> Report:
+def compare(module: nn.Module, x: torch.Tensor, num_threads: int, repeats: int = 5) -> Report:
     """Compare a module with its parallel self; called in every process of a group.
 
     Args:
@@ -116,7 +113,7 @@ def compare(module: Attention, x: torch.Tensor, num_threads: int, repeats: int =
     whole, x = module.to(device), x.to(device)
     shared = parallelize(copy.deepcopy(whole), mesh)
     generator = torch.Generator().manual_seed(123)
-    gradient = torch.randn(*x.shape[:-1], whole.d_out, generator=generator).to(x)
+    gradient = torch.randn(*x.shape[:-1], whole.out_proj.out_features, generator=generator).to(x)
     expected, _ = _forward_and_backward(whole, x, gradient)
     found, counts = _forward_and_backward(shared, x, gradient, count=True)
     torch.set_num_threads(max(1, num_threads))
@@ -142,8 +139,8 @@ def compare(module: Attention, x: torch.Tensor, num_threads: int, repeats: int =
         all_reduces=(counts[0][0], counts[1][0]),
         message_bytes=(counts[0][1], counts[1][1]),
         sent_bytes=(
-            exchanged_bytes(tokens, whole.d_out, n, 1, size),
-            exchanged_bytes(tokens, whole.d_in, n, 1, size),
+            exchanged_bytes(tokens, whole.out_proj.out_features, n, 1, size),
+            exchanged_bytes(tokens, x.shape[-1], n, 1, size),
         ),
         seconds=seconds,
         device=device,
@@ -151,7 +148,7 @@ def compare(module: Attention, x: torch.Tensor, num_threads: int, repeats: int =
 
 
 def _forward_and_backward(
-    module: Attention, x: torch.Tensor, gradient: torch.Tensor, count: bool = False
+    module: nn.Module, x: torch.Tensor, gradient: torch.Tensor, count: bool = False
 ) -> tuple[dict[str, torch.Tensor], list[tuple[int, int]]]:
     """Return output and gradients by name; with ``count`` also (collectives, bytes) each way."""
     forward, backward = (_collectives() if count else nullcontext() for _ in range(2))
@@ -189,7 +186,7 @@ def _collectives() -> Any:
     return Collectives()
 
 
-def _time(module: Attention, x: torch.Tensor, gradient: torch.Tensor, repeats: int) -> float:
+def _time(module: nn.Module, x: torch.Tensor, gradient: torch.Tensor, repeats: int) -> float:
     """Return the median seconds of one forward and backward pass, warmed up."""
     times = []
     for _ in range(repeats + 1):
@@ -199,7 +196,7 @@ def _time(module: Attention, x: torch.Tensor, gradient: torch.Tensor, repeats: i
     return statistics.median(times[1:])
 
 
-def _step(module: Attention, x: torch.Tensor, gradient: torch.Tensor) -> None:
+def _step(module: nn.Module, x: torch.Tensor, gradient: torch.Tensor) -> None:
     module.zero_grad()
     x = x.detach().requires_grad_()
     output = module(x)

@@ -1,11 +1,9 @@
 """What holds for every attention module, whatever it computes inside."""
 
 import copy
-import inspect
 import pickle
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -45,6 +43,7 @@ CLASSES: dict[str, tuple[type[nn.Module], dict]] = {
         {"context_length": CONTEXT, "num_heads": 2 * HEADS, "num_kv_heads": HEADS},
     ),
 }
+LIMITED = [kind for kind in CLASSES if kind not in ("v1", "v2")]  # by context_length
 every = pytest.mark.parametrize("kind", CLASSES)
 with_layers = pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind != "v1"])
 call = pytest.mark.parametrize("call", ["forward", "attention_weights"])
@@ -75,119 +74,50 @@ def assert_same_function(left: nn.Module, right: nn.Module, x: torch.Tensor) -> 
     assert torch.equal(left.attention_weights(x), right.attention_weights(x))
 
 
-# what each is made with
-
-
-SIZES = {  # d_in, d_out, num_heads, head_dim, context_length; and what is printed
-    "v1": ((7, 6, 1, 6, None), "d_in=7, d_out=6"),
-    "v2": ((7, 6, 1, 6, None), "d_in=7, d_out=6"),
-    "causal": ((7, 6, 1, 6, 11), "d_in=7, d_out=6, context_length=11"),
-    "wrapper": ((7, 6, 3, 6, 11), "d_in=7, d_out=6, context_length=11, num_heads=3"),
-    "split": ((7, 6, 3, 2, 11), "d_in=7, d_out=6, context_length=11, num_heads=3"),
-    "fused": ((7, 6, 3, 2, 11), "d_in=7, d_out=6, context_length=11, num_heads=3"),
-    "grouped": (
-        (24, 24, 6, 4, 11),
-        "d_in=24, d_out=24, context_length=11, num_heads=6, num_kv_heads=3",
-    ),
-}
-
-
-@every
-def test_sizes_are_attributes_and_printed(kind):
-    names = ("d_in", "d_out", "num_heads", "head_dim", "context_length")
-    sizes, said = SIZES[kind]
-    assert tuple(getattr(make(kind), name) for name in names) == sizes
-    assert make(kind).extra_repr() == said
-    assert said in repr(make(kind))
-
-
-@every
-def test_numpys_numbers_give_what_pythons_give(kind):
-    wide = {"d_model": 240} if kind == "grouped" else {"d_out": 102}  # 3 * 102 overflows in uint8
-    numbers = {name: np.uint8(value) for name, value in wide.items()}
-    for name, value in CLASSES[kind][1].items():
-        numbers[name] = np.float32(value) if isinstance(value, float) else np.uint8(value)
-    ours, theirs = make(kind, **wide), make(kind, **numbers)
-    assert_same_function(ours, theirs, torch.rand(T, ours.d_in))
-    assert all(type(getattr(theirs, name)) is int for name in ("d_in", "d_out", "head_dim"))
-
-
-BAD_ARGUMENTS = [
-    ("d_in", 0, ValueError, "d_in must be at least 1, got 0"),
-    ("d_out", -2, ValueError, "d_out must be at least 1, got -2"),
-    ("d_out", "3", TypeError, r"d_out must be an integer, got '3' \(str\)"),
-    ("context_length", 0, ValueError, "context_length must be at least 1, got 0"),
-    ("context_length", 11.0, TypeError, r"context_length must be an integer, got 11.0 \(float\)"),
-    ("dropout", 1.0, ValueError, r"dropout must be in \[0, 1\), got 1.0"),
-    ("dropout", None, TypeError, r"dropout must be a number, got None \(NoneType\)"),
-    ("num_heads", 0, ValueError, "num_heads must be at least 1, got 0"),
-    ("num_heads", 2.0, TypeError, r"num_heads must be an integer, got 2.0 \(float\)"),
-    ("qkv_bias", 1, TypeError, r"qkv_bias must be True or False, got 1 \(int\)"),
-    ("d_model", 0, ValueError, "d_model must be at least 1, got 0"),
-    ("d_model", 10, ValueError, "d_model must be divisible by num_heads, got d_model=10 and num_h"),
-    ("d_model", 18, ValueError, "head_dim must be even, as numbers turn in pairs, got 3"),
-    ("num_kv_heads", 0, ValueError, "num_kv_heads must be at least 1, got 0"),
-    (
-        "num_kv_heads",
-        4,
-        ValueError,
-        "num_heads must be divisible by num_kv_heads, got .*=6 and .*=4",
-    ),
-    ("theta", -2.0, ValueError, "theta must be above 0, got -2.0"),
-    ("theta", "10", TypeError, r"theta must be a number, got '10' \(str\)"),
-    ("rotary", 1, TypeError, r"rotary must be True or False, got 1 \(int\)"),
-]
-
-
-@every
-def test_refuses_bad_arguments(kind):
-    names = inspect.signature(CLASSES[kind][0]).parameters
-    for name, value, error, message in BAD_ARGUMENTS:
-        if name in names:
-            with pytest.raises(error, match=message):
-                make(kind, **{name: value})
-
-
-# what it reads
-
-
-def bad_inputs(d: int) -> list[tuple[object, type[Exception], str]]:
-    words = r"x must have shape \(T, d_in\) or \(B, T, d_in\), got "
-    weights = "x must be torch.float32 on cpu, as the weights are, got "
-    return [
-        (torch.rand(12, d), ValueError, "x must hold at most context_length=11 tokens, got 12"),
-        (torch.rand(5, d + 1), ValueError, f"last dimension of x must be d_in={d}, got {d + 1}"),
-        (torch.rand(d), ValueError, rf"{words}1 dimension\(s\): \({d},\)"),
-        (torch.rand(1, 1, 5, d), ValueError, f"{words}4"),
-        (torch.ones(5, d).long(), ValueError, "x must be a floating-point .* torch.int64"),
-        (torch.rand(2, 0, d), ValueError, rf"x must not be empty, got shape \(2, 0, {d}\)"),
-        ([[1.0] * d], TypeError, "x must be a torch.Tensor, got list"),
-        (torch.rand(5, d).double(), ValueError, f"{weights}torch.float64 on cpu"),
-        (torch.rand(5, d, device="meta"), ValueError, f"{weights}torch.float32 on meta"),
-    ]
+# mistakes that would give a wrong number without a word
 
 
 @call
-@every
-def test_refuses_bad_input(kind, call):
-    module = make(kind)
-    too_long, *others = bad_inputs(d_in(kind))
-    if kind in ("v1", "v2"):  # these read texts of any length
-        assert module(too_long[0]).shape == (12, D_OUT)
-    else:
-        others.append(too_long)
-    for x, error, message in others:
-        with pytest.raises(error, match=message):
-            getattr(module, call)(x)
+@pytest.mark.parametrize("kind", LIMITED)
+def test_a_text_longer_than_context_length_is_refused(kind, call):
+    read = getattr(make(kind), call)
+    with pytest.raises(ValueError, match="at most 11 tokens fit, got 12"):
+        read(tokens(kind, B, CONTEXT + 1))
+    assert read(tokens(kind, CONTEXT)).isfinite().all()
+
+
+@call
+def test_each_head_of_a_wrapper_asks_for_itself(call):
+    heads = make("wrapper")
+    heads.heads[1] = make("causal", context_length=4)
+    with pytest.raises(ValueError, match="at most 4 tokens fit, got 5"):
+        getattr(heads, call)(tokens("wrapper", T))
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "words"),
+    [
+        ("split", {"d_out": 7}, "d_out must be divisible by num_heads, got 7 and 3"),
+        ("fused", {"d_out": 7}, "d_out must be divisible by num_heads, got 7 and 3"),
+        ("grouped", {"d_model": 26}, "d_model must be divisible by num_heads, got 26 and 6"),
+        ("grouped", {"num_kv_heads": 4}, "num_heads must be divisible by num_kv_heads, got 6 and"),
+    ],
+)
+def test_heads_that_cannot_share_are_refused(kind, change, words):
+    with pytest.raises(ValueError, match=words):
+        make(kind, **change)
+
+
+# what it reads
 
 
 @every
 def test_reads_one_sentence_or_a_batch_of_them(kind):
     module, x = make(kind), tokens(kind, B, T)
     context, weights = module(x), module.attention_weights(x)
-    heads = () if module.num_heads == 1 else (module.num_heads,)
+    heads = {"wrapper": (HEADS,), "split": (HEADS,), "fused": (HEADS,), "grouped": (2 * HEADS,)}
     assert context.shape == (B, T, width(kind))
-    assert weights.shape == (B, *heads, T, T)
+    assert weights.shape == (B, *heads.get(kind, ()), T, T)
     for b in range(B):
         torch.testing.assert_close(module(x[b]), context[b])
         torch.testing.assert_close(module.attention_weights(x[b]), weights[b])
@@ -195,7 +125,7 @@ def test_reads_one_sentence_or_a_batch_of_them(kind):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-@pytest.mark.parametrize("kind", [kind for kind in CLASSES if kind not in ("v1", "v2")])
+@pytest.mark.parametrize("kind", LIMITED)
 def test_no_token_sees_a_later_one(kind, dtype):
     """To the last bit, and no gradient comes back from one; every earlier one counts."""
     module, x = make(kind).to(dtype), tokens(kind, B, T).to(dtype).requires_grad_()
@@ -212,15 +142,11 @@ def test_no_token_sees_a_later_one(kind, dtype):
 
 
 @every
-def test_autocast_mixes_dtypes_but_neither_converts_float64_nor_moves_tokens(kind):
+def test_autocast_mixes_dtypes(kind):
     module, x = make(kind), tokens(kind, T)
     expected = module(x).detach()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         torch.testing.assert_close(module(x.bfloat16()).float(), expected, rtol=0.05, atol=0.05)
-        with pytest.raises(ValueError, match=r"x must be torch.float32 on cpu.* got torch.float64"):
-            module(x.double())
-        with pytest.raises(ValueError, match=r"on meta, as the weights are, got .* on cpu"):
-            make(kind).to("meta")(x)
 
 
 # formats, devices, compilers
@@ -300,8 +226,6 @@ def test_only_the_projections_are_saved_and_loaded_or_copied_it_is_the_same(kind
     other.load_state_dict(module.state_dict())
     for same in (other, copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
         assert_same_function(same, module, x)
-        with pytest.raises(ValueError, match="the last dimension of x must be d_in="):
-            same(torch.rand(T, d_in(kind) + 1))
 
 
 @pytest.mark.parametrize("assign", [False, True])
@@ -321,7 +245,7 @@ def test_made_on_the_meta_device_and_then_filled_it_is_the_same(kind, assign):
 
 
 @pytest.mark.parametrize("kind", ["causal", "wrapper", "split"])
-def test_loads_what_the_chapters_classes_saved(kind):
+def test_strict_false_loads_what_the_chapters_classes_saved(kind):
     """They save their mask, (context_length, context_length), beside the projections."""
     inner, x = make(kind), tokens(kind, B, T)
     model, other = nn.Sequential(nn.Linear(3, D_IN), inner), nn.Sequential(nn.Linear(3, D_IN))
@@ -329,12 +253,9 @@ def test_loads_what_the_chapters_classes_saved(kind):
     saved = dict(model.state_dict())
     places = [f"1.heads.{h}." for h in range(HEADS)] if kind == "wrapper" else ["1."]
     saved |= {f"{place}mask": torch.ones(CONTEXT, CONTEXT).triu(1) for place in places}
-    names = list(saved)
-    other.load_state_dict(saved)
+    missing, unexpected = other.load_state_dict(saved, strict=False)
+    assert (missing, unexpected) == ([], [f"{place}mask" for place in places])
     assert_same_function(other[1], inner, x)
-    assert list(saved) == names
-    with pytest.raises(RuntimeError, match=r'Unexpected key.* "1\.bias"'):
-        other.load_state_dict(saved | {"1.bias": torch.ones(3)})
 
 
 # projections that have been replaced
@@ -384,13 +305,6 @@ def test_every_projection_may_be_replaced(kind, new):
         if isinstance(layer, LowRank):
             nn.init.zeros_(layer.up.weight)  # no change yet
     assert_same_function(replaced, module, x)
-    if new is Packed:  # there is no dtype to compare with
-        assert not list(replaced.parameters())
-        return
-    for other in (x.double(), x.to("meta")):
-        message = f"x must be torch.float32 on cpu.* got {other.dtype} on {other.device}"
-        with pytest.raises(ValueError, match=message):
-            replaced(other)
 
 
 # the other classes of the lessons
@@ -413,7 +327,8 @@ def test_other_classes_keep_torchs_promises_too(make):
     torch.manual_seed(1)
     module, twin, x = make(), make(), torch.randint(13, (B, T))
     if isinstance(module, LearnedPositions | FeedForward | TransformerBlock):
-        x = torch.randn(B, T, module.d)
+        d = 6 if isinstance(module, TransformerBlock) else D_IN
+        x = torch.randn(B, T, d)
     expected = module(x)
     for dtype, tolerance in ((torch.float64, 1e-5), (torch.bfloat16, 0.05)):
         rough = copy.deepcopy(module).to(dtype)(x.to(dtype) if x.is_floating_point() else x)

@@ -1,0 +1,122 @@
+"""What an attention module is made of: where its projections are, and how many heads share them.
+
+A module is recognised by the layers that it has. So a class that a reader wrote in a notebook is as
+good as one of the package. ``copy_weights``, the explorers and ``tensor_parallel`` ask here.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from chapter3_helpers.fused_multihead import split_heads
+
+
+@dataclass(frozen=True)
+class Projection:
+    """One projection, or one part of a packed one: x (..., d_in) -> (..., width).
+
+    Attributes:
+        layer: ``nn.Linear``, a module that has taken its place, the matrix (d_in, width) of
+            ``SelfAttention_v1``, or ``nn.MultiheadAttention``, which packs all three.
+        part, parts: which part of the numbers that the layer makes, and of how many.
+    """
+
+    layer: Any
+    part: int = 0
+    parts: int = 1
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """Project tokens (..., d_in)."""
+        wide = x @ self.layer if isinstance(self.layer, torch.Tensor) else self.layer(x)
+        return wide.chunk(self.parts, dim=-1)[self.part]
+
+    def tensors(self) -> list[torch.Tensor]:
+        """Return the layer's own weight and bias, of all its parts; [] of an unknown layer."""
+        layer = self.layer
+        if isinstance(layer, torch.Tensor):
+            return [layer]
+        if isinstance(layer, nn.MultiheadAttention):
+            found = layer.in_proj_weight, layer.in_proj_bias
+        else:
+            found = (layer.weight, layer.bias) if isinstance(layer, nn.Linear) else ()
+        return [tensor for tensor in found if tensor is not None]
+
+    def weight_and_bias(self) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Return views of the weight (width, d_in) and of the bias (width,), if there is one."""
+        weight, *bias = self.tensors()
+        if weight is self.layer:  # a matrix (d_in, width)
+            weight = weight.T
+        parts = [tensor.chunk(self.parts)[self.part] for tensor in (weight, *bias)]
+        return parts[0], parts[1] if bias else None
+
+
+@dataclass(frozen=True)
+class AttentionLayers:
+    """The layers of an attention module.
+
+    Attributes:
+        queries, keys, values: a projection each, or one for each head that has layers of its own.
+        out_proj: the layer that mixes the heads, if there is one.
+        num_heads: of the queries. Fewer keys and values are shared by neighbouring heads.
+        theta: the base of the rotary angles, if there are any.
+    """
+
+    queries: list[Projection]
+    keys: list[Projection]
+    values: list[Projection]
+    out_proj: nn.Module | None
+    num_heads: int
+    theta: float | None
+
+    def project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Return queries (..., H, T, D), keys and values (..., K, T, D) of x (..., T, d_in)."""
+        queries, keys, values = (
+            torch.cat([projection(x) for projection in projections], dim=-1)  # (..., T, width)
+            for projections in (self.queries, self.keys, self.values)
+        )
+        head_dim = queries.shape[-1] // self.num_heads
+        K = keys.shape[-1] // head_dim
+        return split_heads(queries, self.num_heads), split_heads(keys, K), split_heads(values, K)
+
+
+def read_attention(module: nn.Module, name: str = "module") -> AttentionLayers:
+    """Find the projections of an attention module.
+
+    Args:
+        module: one with ``W_query``, ``W_key`` and ``W_value``, with ``W_qkv``, with several of
+            these in ``heads``, or ``torch.nn.MultiheadAttention``. If its layers hold several heads
+            side by side, ``num_heads`` says how many.
+        name: what an error calls it.
+
+    Raises:
+        TypeError: it is anything else.
+
+    >>> from chapter3_helpers.fused_multihead import MultiHeadAttention
+    >>> layers = read_attention(MultiHeadAttention(3, 4, 6, dropout=0.0, num_heads=2))
+    >>> layers.num_heads, len(layers.queries), layers.out_proj
+    (2, 1, Linear(in_features=4, out_features=4, bias=True))
+    """
+    heads = list(module.heads) if isinstance(getattr(module, "heads", None), nn.ModuleList) else []
+    projections = ("W_query", "W_key", "W_value")
+    if isinstance(module, nn.MultiheadAttention):
+        found = [[Projection(module, part, 3)] for part in range(3)]
+    elif isinstance(getattr(module, "W_qkv", None), nn.Module):
+        found = [[Projection(module.W_qkv, part, 3)] for part in range(3)]
+    elif isinstance(module, nn.Module) and all(
+        hasattr(one, W) for one in heads or [module] for W in projections
+    ):
+        found = [[Projection(getattr(one, W)) for one in heads or [module]] for W in projections]
+    else:
+        kind = module if isinstance(module, type) else type(module)
+        raise TypeError(
+            f"{name} must have W_query, W_key and W_value, or W_qkv, or heads that have these, or "
+            f"be a torch.nn.MultiheadAttention, got {kind.__name__}"
+        )
+    return AttentionLayers(
+        *found,
+        out_proj=getattr(module, "out_proj", None),
+        num_heads=len(heads) or getattr(module, "num_heads", 1),
+        theta=getattr(module, "theta", None),
+    )
