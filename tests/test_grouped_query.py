@@ -209,7 +209,7 @@ def test_gradients_reach_new_tokens_and_take_cached_ones_as_constant(num_kv_head
         torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("trained", ["W_key", "W_value"])
+@pytest.mark.parametrize("trained", ["W_query", "W_key", "W_value"])
 def test_later_tokens_do_not_spoil_an_earlier_graph(trained):
     module, x = make().requires_grad_(False), tokens(B, T)
     weight = getattr(module, trained).weight.requires_grad_()
@@ -262,21 +262,22 @@ def test_truncate_goes_back_and_forgets_what_came_after():
         expected = module(torch.cat([x[:, :length], other], dim=1))[:, length:]
         torch.testing.assert_close(module(other, cache), expected, atol=1e-5, rtol=1e-5)
         assert len(cache) == length + 2
-    for length, message in ((T + 3, r"at most len\(cache\)=9, got 10"), (-1, "at least 0")):
-        with pytest.raises(ValueError, match=f"length must be {message}"):
+    for length in (T + 3, -1):
+        with pytest.raises(ValueError, match=f"length must be from 0 to 9, got {length}"):
             cache.truncate(length)
 
 
 @pytest.mark.parametrize(
     ("held", "x", "changes", "message"),
     [
-        (1, tokens(B, 13), {}, "cache must have room for 13 more .*1 of 13 tokens"),
-        (6, tokens(B, 8), {}, "cache must have room for 8 more .*6 of 13 tokens"),
-        (0, tokens(B + 1, 1), {}, "cache must be for batch_size=4, .*, batch_size=3, "),
-        (6, tokens(1), {}, "cache must be for batch_size=1, .*, batch_size=3, "),
+        (1, tokens(B, 13), {}, "at most 13 tokens fit, got 14"),
+        (0, tokens(B + 1, 1), {}, "cache must be like .*batch_size=4, .*batch_size=3, "),
+        (6, tokens(1), {}, "cache must be like .*batch_size=1, .*batch_size=3, "),
         (6, tokens(B, 1), {"num_kv_heads": 3}, "num_kv_heads=3, .*num_kv_heads=2"),
-        (6, tokens(B, 1), {"context_length": 14}, "14 tokens, got .* of 13 tokens"),
-        (6, torch.zeros(B, 1, 48), {"d_model": 48}, "head_dim=8 and .*, head_dim=10"),
+        (6, tokens(B, 1), {"context_length": 14}, "14 tokens, .* got .* of 13 tokens"),
+        (6, torch.zeros(B, 1, 48), {"d_model": 48}, "head_dim=8, .*, head_dim=10"),
+        (6, tokens(B, 1), {"theta": 500.0}, r"theta=500\.0\), got .*theta=10000\.0"),
+        (6, tokens(B, 1), {"rotary": False}, r"theta=None\), got .*theta=10000\.0"),
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else "",
 )
@@ -295,6 +296,17 @@ def test_a_refused_call_leaves_the_cache_as_it_was(held, x, changes, message):
     assert state_of(cache) == before
     whole = module(good)
     torch.testing.assert_close(module(good[:, held:], cache), whole[:, held:], atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("rotary", [True, False])
+def test_a_cache_never_overflows(rotary):
+    module, x = make(rotary=rotary), tokens(B, CONTEXT + 1)
+    cache = filled(module, x[:, :-2])
+    before = state_of(cache)
+    with pytest.raises(ValueError, match="at most 13 tokens fit, got 14"):
+        module(x[:, -2:], cache)
+    assert state_of(cache) == before
 
 
 @torch.no_grad()
@@ -331,7 +343,7 @@ def test_where_nothing_else_is_said():
     """As many key/value heads as heads, 2048 tokens; without rotary an odd head_dim will do."""
     attention = GroupedQueryAttention(15, 5, rotary=False)
     assert attention(torch.zeros(2, 15)).shape == (2, 15)
-    said = "KeyValueCache(0 of 2048 tokens, batch_size=1, num_kv_heads=5, head_dim=3)"
+    said = "KeyValueCache(0 of 2048 tokens, batch_size=1, num_kv_heads=5, head_dim=3, theta=None)"
     assert repr(attention.new_cache()) == said
 
 

@@ -95,11 +95,6 @@ class TestModel:
         worked = functional.linear(inner, *model.feed_forward.down.parameters())
         assert torch.allclose(model(ids), model.output(worked), atol=1e-5)
 
-    def test_sizes_are_attributes(self):
-        model = make()
-        assert (model.vocab_size, model.d, model.context_length) == (VOCAB, D, CONTEXT)
-        assert (model.num_heads, model.head_dim) == (HEADS, 11)
-
     def test_a_device_is_not_asked_for_values(self):
         """Which is what a GPU would have to be waited for; a meta device stands in for it."""
 
