@@ -129,10 +129,7 @@ class PageExplorer:
                 place.locator("input").focus()
                 self.page.keyboard.press("Space")
             case "list":
-                place.locator("select").focus()
-                # JupyterLab takes the arrows of a closed list (ipywidgets issue 3912): open it
-                self.page.keyboard.press("Space")
-                self._choose(place, "ArrowUp", "ArrowDown")
+                place.locator("select").press("ArrowUp" if self._at_end(place) else "ArrowDown")
             case "number":
                 place.locator("input").press("ArrowUp")
             case "buttons" | "thumbnails":
@@ -153,8 +150,12 @@ class PageExplorer:
             case "switch":
                 place.locator("input").click()
             case "list":
+                key = "Home" if self._at_end(place) else "End"
                 place.locator("select").click()
-                self._choose(place, "Home", "End")  # the page's mouse does not reach an open list
+                self.page.wait_for_timeout(200)  # while it opens, out of reach of the page's mouse
+                self.page.keyboard.press(key)
+                self.page.keyboard.press("Enter")
+                self.page.wait_for_timeout(200)  # while it closes
             case "number":
                 place.get_by_role("button", name="Draw again").click()
             case "buttons" | "thumbnails":
@@ -172,13 +173,9 @@ class PageExplorer:
                     self.page.mouse.move(track["x"] + share * track["width"], middle, steps=3)
                 self.page.mouse.up()
 
-    def _choose(self, place: Locator, at_end: str, elsewhere: str) -> None:
-        """In an open list, press one of two keys, by where the choice is; then Enter."""
-        last = place.locator("select").evaluate("e => e.selectedIndex == e.options.length - 1")
-        self.page.wait_for_timeout(200)  # while it opens
-        self.page.keyboard.press(at_end if last else elsewhere)
-        self.page.keyboard.press("Enter")
-        self.page.wait_for_timeout(200)  # while it closes
+    def _at_end(self, place: Locator) -> bool:
+        at_end = "list => list.selectedIndex === list.options.length - 1"
+        return place.locator("select").evaluate(at_end)
 
     def press(self, label: str) -> None:
         self.root.get_by_role("button", name=label).click()

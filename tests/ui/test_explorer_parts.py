@@ -1,6 +1,8 @@
 """What explorers share, on the page: every kind of control by keyboard and by mouse, pointing,
 clicks, a player, the back row."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -177,6 +179,42 @@ def test_markup_is_shown_as_text_and_an_empty_text_leaves_the_last_picture_dimme
     big.settle_code()
     assert big.root.locator(".c3-stale").count() == 0
     big.press("Python")
+
+
+# The kinds of cells there are, and how far the notebook is scrolled.
+NOTEBOOK = """() => [[...document.querySelectorAll('.jp-Notebook .jp-Cell')].map(e => e.className),
+    document.querySelector('.jp-WindowedPanel-outer').scrollTop]"""
+COMMANDS = ("a", "b", "x", "m", "d", "d", "Enter", "Delete", "ArrowUp", "ArrowDown")
+PLACES = ("select", ".noUi-handle", "[type=radio]:checked", "[type=checkbox]", "[data-stop=query]")
+
+
+def test_no_key_reaches_jupyterlab_from_an_explorer_or_while_it_is_presented(big, page):
+    def press_commands():
+        cells, scrolled = page.evaluate(NOTEBOOK)
+        for key in COMMANDS:
+            page.keyboard.press(key)
+        page.wait_for_timeout(100)
+        step = 60  # an arrow on a button scrolls so far on any page
+        assert page.evaluate(NOTEBOOK) == [cells, pytest.approx(scrolled, abs=step)]
+        within = ".c3-explorer:focus, .c3-explorer :focus"
+        expect(page.locator(within)).to_have_count(1, timeout=5000)
+
+    big.root.locator("select").first.select_option(V2)
+    for place in (*PLACES, ".c3-tools button"):
+        big.root.locator(f"{place} >> visible=true").first.focus()
+        press_commands()
+    big.reset()
+    last = big.model.settings
+    big.root.locator(".c3-control-row :checked").press("ArrowRight")  # round to the first
+    big.settle_at(last | {"row": 0})
+    big.press("Present")
+    expect(big.root).to_have_class(re.compile("c3-present"))
+    big.root.locator(".c3-view p").first.click()
+    press_commands()
+    page.evaluate("document.querySelector('.jp-Cell').focus()")
+    press_commands()
+    page.keyboard.press("Escape")
+    expect(big.root).not_to_have_class(re.compile("c3-present"))
 
 
 def test_the_back_row_sees_one_picture(big):

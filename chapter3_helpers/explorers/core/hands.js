@@ -119,15 +119,11 @@ function c3Hands(root, change) {
     focusout: blur,
   };
   for (const [name, listener] of Object.entries(listeners)) root.addEventListener(name, listener);
-  // Escape leaves Present, wherever the focus is.
-  const leave = ({ key }) => key === "Escape" && root.matches(".c3-present") && root.querySelector(".c3-presents").click();
-  document.addEventListener("keydown", leave, true);
   const watch = new MutationObserver(redrawn);
   watch.observe(root, { childList: true, subtree: true });
   root.dataset.hands = "";
   return () => {
     for (const [name, listener] of Object.entries(listeners)) root.removeEventListener(name, listener);
-    document.removeEventListener("keydown", leave, true);
     watch.disconnect();
   };
 }
