@@ -24,14 +24,14 @@ class CausalAttention(nn.Module):
         dropout: the probability that an attention weight is dropped, in training only.
         qkv_bias: whether the three projections add a learned bias.
 
+    Raises:
+        ValueError: more than ``context_length`` tokens come in.
+
     >>> _ = torch.manual_seed(123)
     >>> attention = CausalAttention(3, 2, context_length=4, dropout=0.0)
     >>> attention.attention_weights(torch.zeros(2, 3)).detach()  # no token sees a later one
     tensor([[1.0000, 0.0000],
             [0.5000, 0.5000]])
-
-    Raises:
-        ValueError: more than ``context_length`` tokens come in.
 
     Source: section 3.5.3.
     """

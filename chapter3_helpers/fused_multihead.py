@@ -17,6 +17,10 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     The view cuts every token's vector; the transpose then puts the heads before the tokens. A
     view straight to (..., H, T, D) would hand one row of a head the numbers of another token.
 
+    Raises:
+        ValueError: ``num_heads`` does not divide ``d_out``, or more than ``context_length`` tokens
+            come in.
+
     >>> split_heads(torch.arange(4.0).reshape(2, 2), num_heads=2)  # token 0: 0, 1; token 1: 2, 3
     tensor([[[0.], [2.]],
             [[1.], [3.]]])
@@ -61,10 +65,6 @@ class MultiHeadAttention(nn.Module):
     >>> attention = MultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
     >>> attention(torch.zeros(5, 3)).shape
     torch.Size([5, 4])
-
-    Raises:
-        ValueError: ``num_heads`` does not divide ``d_out``, or more than ``context_length`` tokens
-            come in.
 
     Source: section 3.6.2.
     """

@@ -215,7 +215,7 @@ def accuracy(text: str, model: HandmadeTransformer = MODEL) -> tuple[int, int]:
     >>> accuracy("aab" * 10)
     (27, 27)
     """
-    if len(text) < 4:
+    if len(tokenize(text)) < 4:
         raise ValueError(f"text must hold at least 4 characters, got {text!r}")
     places = range(2, len(text) - 1)
     return sum(predict_next(text[:i], model) == text[i] for i in places), len(places)

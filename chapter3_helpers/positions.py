@@ -27,13 +27,13 @@ class LearnedPositions(nn.Module):
         max_length: the most tokens it will read at once.
         d: numbers per token.
 
+    Raises:
+        ValueError: more than ``max_length`` tokens come in.
+
     >>> _ = torch.manual_seed(123)
     >>> positions = LearnedPositions(max_length=6, d=4)
     >>> bool((positions(torch.zeros(5, 4)) == positions.weight[:5]).all())
     True
-
-    Raises:
-        ValueError: more than ``max_length`` tokens come in.
 
     Source: lecture notes, section 2; used by BERT and GPT-2.
     """
@@ -61,6 +61,10 @@ def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
         Tensor (T, T) to add to scores that are already divided by sqrt(D). Row i is
         [-i, ..., -1, 0, -1, ..., -(T - 1 - i)]; with
         ``causal`` it is [-i, ..., -1, 0, -inf, ..., -inf].
+
+    Raises:
+        ValueError: ``frequencies`` are angles instead of complex numbers, or are for other tokens
+            or another width, as where the heads of ``x`` stand behind its tokens, (B, T, H, D).
 
     >>> linear_bias(3)
     tensor([[ 0., -1., -2.],
@@ -176,10 +180,6 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
     Returns:
         Tensor of the shape and dtype of ``x``; half precision is rotated in float32.
 
-    Raises:
-        ValueError: ``frequencies`` are for other tokens or another width, as where the heads of
-            ``x`` still stand behind its tokens, (B, T, H, D).
-
     >>> x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])  # one token twice
     >>> apply_rotary(x, rotary_frequencies(head_dim=2, max_length=2))  # the second: one radian on
     tensor([[1.0000, 0.0000],
@@ -188,9 +188,9 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
     Source: Su et al., "RoFormer" (2021); the worked walk.
     """
     T, D = x.shape[-2:]
-    if frequencies.shape != (T, D // 2):
-        shape = tuple(frequencies.shape)
-        raise ValueError(f"frequencies must have shape (T, D / 2) = {(T, D // 2)}, got {shape}")
+    if frequencies.shape != (T, D // 2) or not frequencies.is_complex():
+        kind = f"{frequencies.dtype} {tuple(frequencies.shape)}"
+        raise ValueError(f"frequencies must be complex, (T, D / 2) = {(T, D // 2)}, got {kind}")
     numbers = x.to(torch.promote_types(x.dtype, torch.float32))  # half precision in float32
     pairs = torch.view_as_complex(numbers.unflatten(-1, (-1, 2)).contiguous())  # (..., T, D/2)
     turned = pairs * frequencies  # (..., T, D/2) * (T, D/2)

@@ -116,10 +116,11 @@ REFUSED = [
     # positions
     (lambda: LearnedPositions(5, 3)(ones(6, 3)), V, "at most 5 tokens fit, got 6"),
     (lambda: LearnedPositions(1, 3)(ones(6, 3)), V, "at most 1 tokens fit, got 6"),
-    (lambda: turn(frequencies=TABLE[:4]), V, "(T, D / 2) = (5, 3), got (4, 3)"),
-    (lambda: turn(frequencies=TABLE[:1]), V, "(T, D / 2) = (5, 3), got (1, 3)"),
-    (lambda: turn(frequencies=TABLE[:, :1]), V, "(T, D / 2) = (5, 3), got (5, 1)"),
-    (lambda: turn(x=ones(2, 5, 3, 6)), V, "(T, D / 2) = (3, 3), got (5, 3)"),  # (B, T, H, D)
+    (lambda: turn(frequencies=TABLE[:4]), V, "(T, D / 2) = (5, 3), got torch.complex64 (4, 3)"),
+    (lambda: turn(frequencies=TABLE[:1]), V, "(T, D / 2) = (5, 3), got torch.complex64 (1, 3)"),
+    (lambda: turn(frequencies=TABLE[:, :1]), V, "(T, D / 2) = (5, 3), got torch.complex64 (5, 1)"),
+    (lambda: turn(frequencies=TABLE.angle()), V, "must be complex, ... got torch.float32 (5, 3)"),
+    (lambda: turn(x=ones(2, 5, 3, 6)), V, "= (3, 3), got torch.complex64 (5, 3)"),  # (B, T, H, D)
     # transformer block
     (lambda: TransformerBlock(6, 2, 5)(ones(6, 6)), V, "at most 5 tokens fit, got 6"),
     (lambda: GPT(7, 4, 3, 1, 2)(zeros(4)), V, "at most 3 tokens fit, got 4"),
@@ -129,6 +130,7 @@ REFUSED = [
     (lambda: tokenize("aXb"), V, "text must hold only a and b, got 'X' in 'aXb'"),
     (lambda: complete("aä"), V, "text must hold only a and b, got 'ä'"),
     (lambda: accuracy("aab"), V, "text must hold at least 4 characters, got 'aab'"),
+    (lambda: accuracy("aabX"), V, "text must hold only a and b, got 'X' in 'aabX'"),
     (lambda: forward([0] * 6), V, "at most 5 tokens fit, got 6"),
     (lambda: forward([0] * 2, past=forward([0] * 4)), V, "at most 5 tokens fit, got 6"),
     (lambda: changed_model("W_out", (0, 0), 1.0), V, "name must be one of token_emb"),
