@@ -9,11 +9,11 @@ The lessons lie here, one a notebook, in the order in which they build on one an
 What notebooks share: sentence, lexicon, plots, diagrams/, copy_weights.
 What supports them:
 
-    tasks/          toy tasks and languages, next-word prediction, training loops with a progress bar
+    tasks/          toy tasks and languages, next-word prediction, the training loop
     benchmarks/     every implementation of attention, timed
     exercises/      what checks a reader's answers, one file a notebook
     explorers/      sliders and the panels that follow them, one file a notebook
-    read_attention  what an attention module is made of, for copy_weights, explorers, tensor_parallel
+    read_attention  what an attention module is made of
     _figures/       figures that carry words, tick labels in any script, colours
 
 Importing the package itself costs nothing.
