@@ -195,3 +195,27 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
     pairs = torch.view_as_complex(numbers.unflatten(-1, (-1, 2)).contiguous())  # (..., T, D/2)
     turned = pairs * frequencies  # (..., T, D/2) * (T, D/2)
     return torch.view_as_real(turned).flatten(start_dim=-2).to(x.dtype)  # (..., T, D)
+
+
+def sinusoids(T: int, d: int) -> torch.Tensor:
+    """Compute a vector for each of T positions: where d / 2 clock hands point, as cosine and sine.
+
+    The hands turn as fast as the pairs of ``rotary_frequencies``. Added to the tokens, the vectors
+    take the place of a learned table, and there is one for every position. (The paper puts each
+    sine before its cosine; for a model it makes no difference.)
+
+    Args:
+        T: the number of positions.
+        d: numbers per token, even.
+
+    Returns:
+        float32 tensor (T, d).
+
+    >>> sinusoids(2, 4)
+    tensor([[1.0000, 0.0000, 1.0000, 0.0000],
+            [0.5403, 0.8415, 0.9999, 0.0100]])
+
+    Source: Vaswani et al., "Attention Is All You Need" (2017).
+    """
+    hands = torch.view_as_real(rotary_frequencies(d, T))  # (T, d/2, 2)
+    return hands.flatten(start_dim=1)

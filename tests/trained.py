@@ -13,29 +13,19 @@ import torch
 from filelock import FileLock
 from torch import nn
 
-from chapter3_helpers.tasks import trained as store
-
-SETTINGS = (bool, int, float, str)
+from chapter3_helpers.tasks import training
 
 
 def share(folder: Path) -> None:
-    """Let whoever wants a trained model in this process look for it in a folder first."""
-    store.run = _once(store.run, folder)
+    """Let this process look in a folder before it trains a model."""
+    training.run = _once(training.run, folder)
 
 
-def _once(run: Callable[..., store.Trained], folder: Path) -> Callable[..., store.Trained]:
-    def run_or_load(model: nn.Module, train: Callable, every: int | None) -> store.Trained:
+def _once(run: Callable[..., training.Trained], folder: Path) -> Callable[..., training.Trained]:
+    def run_or_load(model: nn.Module, train: Callable, every: int | None) -> training.Trained:
         if not train.__module__.startswith("chapter3_helpers."):
             return run(model, train, every)
-        names = [train.__module__, train.__qualname__]
-        names += [type(module).__qualname__ for module in model.modules()]
-        start = b"".join(part.numpy().tobytes() for part in model.state_dict().values())
-        plain = [  # what a model was made with and neither prints nor keeps as a parameter
-            {name: value for name, value in vars(module).items() if isinstance(value, SETTINGS)}
-            for module in model.modules()
-        ]
-        key = hashlib.sha256(f"{names} {model} {plain} {every}".encode() + start).hexdigest()
-        path = folder / f"{key}.pt"
+        path = folder / f"{_key(model, train, every)}.pt"
         with FileLock(f"{path}.lock"):
             if not path.exists():
                 learned = run(model, train, every)
@@ -46,6 +36,24 @@ def _once(run: Callable[..., store.Trained], folder: Path) -> Callable[..., stor
         for batches, state in states.items():
             state.load_state_dict(kept[batches])
             state.requires_grad_(False)
-        return store.Trained(states, losses)
+        return training.Trained(states, losses)
 
     return run_or_load
+
+
+def _key(model: nn.Module, train: Callable, every: int | None) -> str:
+    """Return a name for a training: its function, the model's parts and all that they hold.
+
+    An attribute that prints differently in each process only means that nothing is shared.
+    """
+    parts = [
+        (name, type(module).__qualname__, [pair for pair in vars(module).items() if _own(pair[0])])
+        for name, module in model.named_modules()
+    ]
+    weights = [(name, value.shape, value.tolist()) for name, value in model.state_dict().items()]
+    text = f"{train.__module__} {train.__qualname__} {every} {parts} {weights}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _own(attribute: str) -> bool:
+    return not attribute.startswith("_")

@@ -37,9 +37,9 @@ from chapter3_helpers.positions import (
     apply_rotary,
     linear_bias,
     rotary_frequencies,
+    sinusoids,
 )
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.tasks.last_holder import sinusoids
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
 
 NONE, LEARNED, SINUSOIDS = "none", "learned", "sinusoids"

@@ -3,7 +3,7 @@
 A story has lines such as *Ann takes the key*, one token each, and ends in a question, *key?* The
 answer is the person who took it last (or first, if that is asked for). Attention finds the lines
 with the key by their content, but only their positions say which line is the last. Stories are
-short in training. Longer ones then show how well a way to place tokens carries on.
+short in training. Longer ones then show how well a way to mark positions carries over.
 
 Taught in ``08_positions``.
 """
@@ -15,47 +15,34 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers.positions import (
-    LearnedPositions,
-    apply_rotary,
-    linear_bias,
-    rotary_frequencies,
-)
+from chapter3_helpers.positions import LearnedPositions
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.tasks.loop import generator_from, minimise
+from chapter3_helpers.tasks.training import minimise
 
 PEOPLE = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn")
 THINGS = ("key", "lamp", "map", "ring", "book", "coin")
 D_IN = len(PEOPLE) + len(THINGS) + 1  # a token: who, what, and whether it asks, as one-hot numbers
 D = 32  # numbers per line, query, key and value
 LONGEST = 520  # tokens that the learned table has a vector for
-LINES = 16  # the longest stories in training
-BATCH_SIZE = 64
-LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
 
 
 class StoryReader(nn.Module):
     """One attention head that reads a story and says who has the thing that is asked for.
 
     Args:
-        scheme: how it is told where a line stands: one of ``SCHEMES``, or a function of the reader
-            and the embedded lines x (..., T, d) that returns the question's scores (..., T) and
-            what the values are made of (..., T, d).
+        scheme: how the reader learns where a line stands: a function of the reader and the embedded
+            lines x (..., T, d). It returns the question's scores (..., T) and the lines from which
+            the values are made (..., T, d).
 
-    Raises:
-        ValueError: ``scheme`` is no function and none of ``SCHEMES``.
-
-    >>> reader = StoryReader("rotary")
+    >>> reader = StoryReader(none)
     >>> lines, story = encode([("Ann", "key"), ("Bob", "key")], asked="key")
     >>> reader(story).shape, reader.attention_weights(story).shape
     (torch.Size([6]), torch.Size([3]))
     """
 
-    def __init__(self, scheme: "str | Scheme"):
+    def __init__(self, scheme: "Scheme"):
         super().__init__()
-        if not callable(scheme) and scheme not in SCHEMES:
-            raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
-        self.scheme = scheme if callable(scheme) else SCHEMES[scheme]
+        self.scheme = scheme
         self.embed = nn.Linear(D_IN, D, bias=False)
         self.W_query = nn.Linear(D, D, bias=False)
         self.W_key = nn.Linear(D, D, bias=False)
@@ -87,51 +74,8 @@ def score(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 
 
 def none(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Say nothing of where a line stands."""
+    """Say nothing about where a line stands."""
     return reader.scores(x), x
-
-
-def learned(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Add a learned vector to every line."""
-    x = reader.table(x)
-    return reader.scores(x), x
-
-
-def with_sinusoids(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Add to every line where the hands of some clocks point."""
-    x = x + sinusoids(*x.shape[-2:])
-    return reader.scores(x), x
-
-
-def penalty(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Take from every score the distance to the line."""
-    return reader.scores(x) + linear_bias(x.shape[-2])[-1], x
-
-
-def rotary(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Turn the query and every key by where they stand."""
-    turns = rotary_frequencies(x.shape[-1], x.shape[-2])
-    queries, keys = reader.W_query(x), reader.W_key(x)
-    return score(apply_rotary(queries, turns), apply_rotary(keys, turns)), x
-
-
-SCHEMES: dict[str, Scheme] = {
-    "none": none,
-    "learned": learned,
-    "sinusoids": with_sinusoids,
-    "linear bias": penalty,
-    "rotary": rotary,
-}
-
-
-def sinusoids(T: int, d: int) -> torch.Tensor:
-    """Return a vector (d,) for each of T positions: cosine and sine of every clock hand.
-
-    >>> sinusoids(2, 4)
-    tensor([[1.0000, 0.0000, 1.0000, 0.0000],
-            [0.5403, 0.8415, 0.9999, 0.0100]])
-    """
-    return torch.view_as_real(rotary_frequencies(d, T)).flatten(start_dim=1)
 
 
 def encode(lines: Sequence[tuple[str, str]], asked: str) -> tuple[tuple[str, ...], torch.Tensor]:
@@ -167,11 +111,11 @@ def decode(story: torch.Tensor) -> tuple[str, ...]:
 def draw_stories(
     stories: int, lines: int, generator: torch.Generator, first: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Draw stories of so many lines that ask for a thing which is in them.
+    """Draw stories of so many lines, each of which asks for a thing that is in it.
 
     Returns:
-        Stories (stories, lines + 1, 13), and who took it last, or ``first``, in which line,
-        (stories,) each.
+        Stories (stories, lines + 1, 13); who took the thing last, or ``first``, (stories,); and in
+        which line, (stories,).
     """
     who = torch.randint(len(PEOPLE), (stories, lines), generator=generator)
     what = torch.randint(len(THINGS), (stories, lines), generator=generator)
@@ -186,28 +130,27 @@ def draw_stories(
 
 
 def train(
-    reader: nn.Module, batches: int = 500, first: bool = False, **options: Any
+    reader: StoryReader, batches: int = 500, first: bool = False, **options: Any
 ) -> list[float]:
-    """Train a reader in place on stories of 2 to 16 lines; return the loss of every batch.
+    """Train a reader to say who took a thing last, or ``first``, in stories of 2 to 16 lines.
 
-    With ``first``, whoever took a thing first is right. ``options`` are ``seed``, ``progress`` and
-    ``watch``, as in ``loop.minimise``.
+    Every batch has 64 new stories of one length. ``options`` are those of ``minimise``, and so is
+    the result.
     """
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
-        lines = int(torch.randint(2, LINES + 1, (1,), generator=generator))
-        x, people, _ = draw_stories(BATCH_SIZE, lines, generator, first)
+        lines = int(torch.randint(2, 17, (), generator=generator))
+        x, people, _ = draw_stories(64, lines, generator, first)
         return functional.cross_entropy(reader(x), people)
 
-    scheme = getattr(reader, "scheme", type(reader))
-    title = f"positions: {scheme.__name__}"
-    return minimise(reader, draw_loss, batches, LEARNING_RATE, title, **options)
+    title = f"positions: {reader.scheme.__name__}"
+    return minimise(reader, draw_loss, batches, 0.01, title, **options)
 
 
 @torch.no_grad()
 def share_right(reader: nn.Module, lines: int, stories: int = 500, first: bool = False) -> float:
     """Return the share of new stories of so many lines that a reader answers correctly."""
-    x, people, _ = draw_stories(stories, lines, generator_from(99), first)
+    x, people, _ = draw_stories(stories, lines, torch.Generator().manual_seed(99), first)
     return (reader(x).argmax(dim=-1) == people).float().mean().item()
 
 
@@ -230,5 +173,5 @@ def _stories(who: torch.Tensor, what: torch.Tensor, asked: torch.Tensor) -> torc
 
 def _place(kind: str, name: str, names: Sequence[str]) -> int:
     if name not in names:
-        raise ValueError(f"a {kind} must be one of {', '.join(names)}, got {name!r}")
+        raise ValueError(f"a {kind} must be one of {', '.join(names)}; got {name!r}")
     return names.index(name)

@@ -12,11 +12,9 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_choice, check_size
-from chapter3_helpers._checks.tensors import check_ids
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.tasks.loop import generator_from, minimise
 from chapter3_helpers.tasks.next_word import next_token_losses
+from chapter3_helpers.tasks.training import minimise
 
 FOLLOWERS = {
     **{"the": ("cat", "dog"), "my": ("cat", "dog")},
@@ -29,8 +27,6 @@ FOLLOWERS = {
 WORDS = tuple(FOLLOWERS)
 FOLLOWER_IDS = torch.tensor([[WORDS.index(f) for f in FOLLOWERS[word]] for word in WORDS])
 D = 32  # numbers per token
-BATCH_SIZE = 32
-LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
 
 
 class LeakyLanguageModel(nn.Module):
@@ -46,7 +42,7 @@ class LeakyLanguageModel(nn.Module):
 
     def __init__(self, looks_ahead: int = 0):
         super().__init__()
-        self.looks_ahead = check_size("looks_ahead", looks_ahead, minimum=0)
+        self.looks_ahead = looks_ahead
         self.context_length = 8
         self.word_embedding = nn.Embedding(len(WORDS), D)
         self.place_embedding = nn.Embedding(self.context_length, D)
@@ -70,14 +66,13 @@ class LeakyLanguageModel(nn.Module):
 
     def embed(self, ids: torch.Tensor) -> torch.Tensor:
         """Add the vectors of words and places, (..., T, d)."""
-        check_ids("ids", ids, len(WORDS), self.context_length)
         return self.word_embedding(ids) + self.place_embedding.weight[: ids.shape[-1]]
 
 
 def random_sentences(count: int, length: int, generator: torch.Generator) -> torch.Tensor:
     """Start anywhere and go on with one of the two followers: ids (count, length).
 
-    >>> ids = random_sentences(1, 9, generator_from(0))
+    >>> ids = random_sentences(1, 9, torch.Generator().manual_seed(0))
     >>> " ".join(WORDS[i] for i in ids[0])
     'dog hears another bird and my dog hears another'
     """
@@ -89,24 +84,24 @@ def random_sentences(count: int, length: int, generator: torch.Generator) -> tor
 
 
 def train(model: nn.Module, batches: int = 500, **options: Any) -> list[float]:
-    """Train a model in place to predict every next word; return the loss of every batch.
+    """Train a model, ids (B, T) to logits (B, T, 13), to predict every next word.
 
-    Each batch has 32 new sentences, one word longer than the model's ``context_length``.
-    ``options`` are ``seed``, ``progress`` and ``watch``, as in ``loop.minimise``.
+    Every batch has 32 new sentences, one word longer than the model's ``context_length``.
+    ``options`` are those of ``minimise``, and so is the result.
     """
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
-        ids = random_sentences(BATCH_SIZE, model.context_length + 1, generator)
+        ids = random_sentences(32, model.context_length + 1, generator)
         return next_token_losses(model, ids).mean()
 
-    return minimise(model, draw_loss, batches, LEARNING_RATE, "next word", **options)
+    return minimise(model, draw_loss, batches, 0.01, "next word", **options)
 
 
 class Report(NamedTuple):
     """The loss that training sees, and three measures in which no future can be seen."""
 
     loss_with_its_own_mask: float
-    loss_on_the_past: float  # of the same words, each predicted with nothing behind it
+    loss_on_the_past: float  # of the same words, each predicted before the next one is given
     guesses_possible: float  # how often the likeliest word is one of the two followers
     written_words_possible: float  # the same share, of words that the model drew itself
 
@@ -114,10 +109,10 @@ class Report(NamedTuple):
 @torch.no_grad()
 def report(model: nn.Module) -> Report:
     """Try a model on 1000 new sentences."""
-    ids = random_sentences(1000, model.context_length + 1, generator_from(1))
+    ids = random_sentences(1000, model.context_length + 1, torch.Generator().manual_seed(1))
     last_rows = [model(ids[:, :n])[:, -1] for n in range(1, ids.shape[1])]
     logits = torch.stack(last_rows, dim=1)  # (1000, T, 13), no row with a future
-    written = _continue(model, ids[:, :1], generator_from(1))
+    written = _continue(model, ids[:, :1], seed=1)
     return Report(
         next_token_losses(model, ids).mean().item(),
         functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten()).item(),
@@ -129,13 +124,15 @@ def report(model: nn.Module) -> Report:
 @torch.no_grad()
 def write(model: nn.Module, first_word: str = "the") -> str:
     """Let a model continue one of ``WORDS`` as far as it can read, drawing every next word."""
-    start = torch.tensor([[WORDS.index(check_choice("first_word", first_word, WORDS))]])
-    ids = _continue(model, start, generator_from(0))
+    if first_word not in WORDS:
+        raise ValueError(f"first_word must be one of {', '.join(WORDS)}; got {first_word!r}")
+    ids = _continue(model, torch.tensor([[WORDS.index(first_word)]]), seed=0)
     return " ".join(WORDS[i] for i in ids[0])
 
 
-def _continue(model: nn.Module, ids: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def _continue(model: nn.Module, ids: torch.Tensor, seed: int) -> torch.Tensor:
     """Continue ids (B, T) up to (B, context_length)."""
+    generator = torch.Generator().manual_seed(seed)
     while ids.shape[1] < model.context_length:
         probabilities = torch.softmax(model(ids)[:, -1], dim=-1)  # (B, 13)
         drawn = torch.multinomial(probabilities, 1, generator=generator)

@@ -1,8 +1,8 @@
 """How does a phrase go on that has been said before? One layer of attention, or two.
 
 A phrase of 4 to 11 different letters is repeated until the text is full. Every text has a phrase of
-its own, so no letter can be known from the training. But from the second round on every letter has
-stood there before: behind the earlier place of the letter that was read last.
+its own, so the training cannot teach which letter follows which. But from the second round on, the
+letter that was read last stood in the text before, and the next letter stood behind it.
 
 Taught in ``09_transformer_block``.
 
@@ -17,14 +17,10 @@ from torch import nn
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.positions import LearnedPositions
 from chapter3_helpers.recurrent import ALPHABET, tokenize
-from chapter3_helpers.tasks.loop import generator_from, minimise
 from chapter3_helpers.tasks.next_word import next_token_losses
-from chapter3_helpers.tasks.trained import Trained, trained
+from chapter3_helpers.tasks.training import Trained, minimise, trained
 
 LENGTH = 24  # letters in a text
-LENGTHS = (4, 11)  # the shortest and the longest phrase
-BATCH_SIZE = 64
-LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
 
 
 class LetterReader(nn.Module):
@@ -32,7 +28,7 @@ class LetterReader(nn.Module):
 
     Args:
         num_layers: how many layers, of one causal head each.
-        residual: whether what goes into a layer is added to what comes out of it.
+        residual: whether each layer's input is added to its output.
 
     >>> reader = LetterReader(num_layers=2)
     >>> reader(encode("holidayholi")).shape
@@ -58,10 +54,7 @@ class LetterReader(nn.Module):
 
 
 def encode(letters: str) -> torch.Tensor:
-    """Turn letters into their numbers, (T,).
-
-    Raises:
-        TypeError, ValueError: as ``recurrent.tokenize``.
+    """Turn letters into their numbers, (T,); anything but letters is refused.
 
     >>> encode("cab")
     tensor([2, 0, 1])
@@ -75,35 +68,24 @@ def decode(ids: torch.Tensor) -> str:
 
 
 def draw_texts(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draw texts, each a phrase of its own that is repeated until 24 letters are full.
-
-    Returns:
-        Letters (count, 24), and how long each phrase is, (count,).
-    """
-    shortest, longest = LENGTHS
-    lengths = torch.randint(shortest, longest + 1, (count, 1), generator=generator)
+    """Draw texts (count, 24), a repeated phrase each, and the lengths of the phrases (count,)."""
+    lengths = torch.randint(4, 12, (count, 1), generator=generator)
     shuffled = torch.rand(count, len(ALPHABET), generator=generator).argsort(dim=1)
     texts = shuffled.gather(1, torch.arange(LENGTH) % lengths)  # (count, 24)
     return texts, lengths[:, 0]
 
 
 def train(model: nn.Module, batches: int = 400, **options: Any) -> list[float]:
-    """Train a model in place to predict the next letter, every one of a text but the first.
+    """Train a model, letters (B, T) to logits (B, T, 26), to predict every next letter of a text.
 
-    Args:
-        model: maps letters (B, T) to logits (B, T, 26).
-        batches: how many steps, of 64 texts each.
-        options: ``seed``, ``progress`` and ``watch``, as in ``loop.minimise``.
-
-    Returns:
-        The loss of every batch.
+    Every batch has 64 new texts. ``options`` are those of ``minimise``, and so is the result.
     """
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
-        texts, _ = draw_texts(BATCH_SIZE, generator)
+        texts, _ = draw_texts(64, generator)
         return next_token_losses(model, texts).mean()
 
-    return minimise(model, draw_loss, batches, LEARNING_RATE, "repeated phrases", **options)
+    return minimise(model, draw_loss, batches, 0.01, "repeated phrases", **options)
 
 
 def trained_reader(
@@ -120,10 +102,10 @@ def trained_reader(
 def share_right(model: nn.Module, texts: int = 1000) -> float:
     """Return the share of letters of new texts that get the largest logit.
 
-    They count from the second letter of the second round on: before it nobody can know how the
-    phrase goes on, or that it has come to its end.
+    Only letters from the second one of the second round on count. Before it nothing in the text
+    says how the phrase goes on, or that it has ended.
     """
-    ids, lengths = draw_texts(texts, generator_from(99))
+    ids, lengths = draw_texts(texts, torch.Generator().manual_seed(99))
     right = model(ids[:, :-1]).argmax(dim=-1) == ids[:, 1:]
     known = torch.arange(LENGTH - 1) >= lengths[:, None]  # (texts, 23)
     return right[known].float().mean().item()
@@ -131,7 +113,7 @@ def share_right(model: nn.Module, texts: int = 1000) -> float:
 
 @torch.no_grad()
 def continued(model: nn.Module, beginning: str, letters: int = 8) -> str:
-    """Let a model write so many letters, each the one with the largest logit.
+    """Let a model continue a text, each time by the letter with the largest logit.
 
     >>> len(continued(LetterReader(num_layers=1), "abcab", letters=3))
     3
@@ -145,7 +127,7 @@ def continued(model: nn.Module, beginning: str, letters: int = 8) -> str:
 
 @torch.no_grad()
 def layer_inputs(model: nn.Module, ids: torch.Tensor) -> list[torch.Tensor]:
-    """Return what goes into every layer of a ``LetterReader`` for letters (T,), (T, d) each."""
+    """Return the input (T, d) of every layer of a ``LetterReader`` that reads letters (T,)."""
     kept = []
     hooks = [
         layer.register_forward_pre_hook(lambda layer, given: kept.append(given[0]))
@@ -161,6 +143,6 @@ def layer_inputs(model: nn.Module, ids: torch.Tensor) -> list[torch.Tensor]:
 
 @torch.no_grad()
 def layer_weights(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
-    """Return the weights of every layer of a ``LetterReader`` for letters (T,), (layers, T, T)."""
+    """Return the weights (layers, T, T) of a ``LetterReader`` that reads letters (T,)."""
     pairs = zip(model.layers, layer_inputs(model, ids), strict=True)
     return torch.stack([layer.attention_weights(x) for layer, x in pairs])

@@ -13,8 +13,6 @@ from typing import NamedTuple
 import torch
 from torch.nn import functional
 
-from chapter3_helpers.tasks.loop import generator_from
-
 PRONOUNS = ("er", "sie", "es")
 NOUNS = {  # two of each kind are masculine in German, two feminine, two neuter
     "animal": ("bird", "dog", "goat", "cat", "horse", "pig"),
@@ -68,7 +66,7 @@ def split_sentences() -> Split:
                 sentences = new_pairs if (adjective, noun) in NEW_PAIRS else known_pairs
                 statement = f"the {animal} {verb} the {drink} in the {vessel}"
                 sentences.append(f"{statement} because it was {adjective}")
-    order = torch.randperm(len(known_pairs), generator=generator_from(0)).tolist()
+    order = torch.randperm(len(known_pairs), generator=torch.Generator().manual_seed(0)).tolist()
     shuffled = [known_pairs[i] for i in order]
     return Split(shuffled[:1000], shuffled[1000:], new_pairs)
 

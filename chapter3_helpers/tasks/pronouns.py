@@ -15,7 +15,6 @@ from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers.dot_products import simple_self_attention
-from chapter3_helpers.tasks.loop import minimise
 from chapter3_helpers.tasks.pronoun_sentences import (
     PRONOUNS,
     WORDS,
@@ -23,11 +22,8 @@ from chapter3_helpers.tasks.pronoun_sentences import (
     find_answer,
     split_sentences,
 )
-from chapter3_helpers.tasks.trained import Trained, trained
+from chapter3_helpers.tasks.training import Trained, minimise, trained
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
-
-BATCH_SIZE = 32
-LEARNING_RATE = 0.1  # the largest: it rises at first and falls to zero at the end
 
 
 class PlainAttention(nn.Module):
@@ -54,16 +50,10 @@ class PlainAttention(nn.Module):
 def train(
     model: nn.Module, sentences: Sequence[str], batches: int = 500, **options: Any
 ) -> list[float]:
-    """Train a model in place to give the right pronoun the largest logit, in the adjective's row.
+    """Train a model, (B, T, 38) to (B, T, 3), to give the right pronoun in the adjective's row.
 
-    Args:
-        model: maps (B, T, 38) to (B, T, 3).
-        sentences: of equal length, each with one adjective.
-        batches: how many steps, of 32 sentences each.
-        options: ``seed``, ``progress`` and ``watch``, as in ``loop.minimise``.
-
-    Returns:
-        The loss of every batch.
+    The sentences are equally long and have one adjective each; a batch has 32 of them. ``options``
+    are those of ``minimise``, and so is the result.
 
     >>> from chapter3_helpers.trainable_qkv import SelfAttention_v2
     >>> _ = torch.manual_seed(0)
@@ -75,11 +65,11 @@ def train(
     x, adjectives, _, pronouns = _encode_all(sentences)
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
-        drawn = torch.randint(len(sentences), (BATCH_SIZE,), generator=generator)
+        drawn = torch.randint(len(sentences), (32,), generator=generator)
         logits = _rows(model(x[drawn]), adjectives[drawn])  # (B, T, 3) -> (B, 3)
         return functional.cross_entropy(logits, pronouns[drawn])
 
-    return minimise(model, draw_loss, batches, LEARNING_RATE, "pronouns", **options)
+    return minimise(model, draw_loss, batches, 0.1, "pronouns", **options)
 
 
 class Report(NamedTuple):
@@ -107,11 +97,7 @@ def report(model: nn.Module, sentences: Sequence[str]) -> Report:
 
 @torch.no_grad()
 def translate_it(model: nn.Module, sentence: str) -> str:
-    """Let a model choose *er*, *sie* or *es* for a sentence of the reader's own.
-
-    Raises:
-        TypeError, ValueError: as ``encode`` and ``find_answer``.
-    """
+    """Let a model choose *er*, *sie* or *es* for a sentence of the reader's own."""
     tokens, x = encode(sentence)
     logits = model(x)[find_answer(tokens).adjective]  # (3,)
     return PRONOUNS[logits.argmax()]

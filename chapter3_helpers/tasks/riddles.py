@@ -8,13 +8,14 @@ random while it learns looks at both clues.
 Taught in ``05_dropout``.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers.tasks.loop import minimise
+from chapter3_helpers.tasks.training import minimise
 
 CLUES = {  # what it sounds like, what it usually eats
     "dog": ("barks", "bones"),
@@ -35,8 +36,6 @@ SOUNDS, FOODS = zip(*CLUES.values(), strict=True)
 WORDS = (*SOUNDS, *FOODS, "it", "and", "eats", ".")
 T = 6  # it, sound, and, eats, food, full stop
 USUAL_FOOD = 0.8  # how often the food is the animal's own; else it is that of any animal
-BATCH_SIZE = 32
-LEARNING_RATE = 0.05  # the largest: it rises at first and falls to zero at the end
 
 
 def encode(riddle: str) -> tuple[tuple[str, ...], torch.Tensor]:
@@ -72,26 +71,18 @@ def encode(riddle: str) -> tuple[tuple[str, ...], torch.Tensor]:
 def train(model: nn.Module, batches: int = 400, **options: Any) -> list[float]:
     """Train a model, (B, 6, 28) to (B, 6, 12), to name the animal in the row of the full stop.
 
-    Every batch has 32 new riddles. ``options`` are ``seed``, ``progress`` and ``watch``, as in
-    ``loop.minimise``.
-
-    Returns:
-        The loss of every batch.
+    Every batch has 32 new riddles. ``options`` are those of ``minimise``, and so is the result.
     """
-    riddles = torch.stack(  # (sounds, foods, 6, 28)
-        [
-            torch.stack([encode(f"it {sound} and eats {food}")[1] for food in FOODS])
-            for sound in SOUNDS
-        ]
-    )
+    riddles = [_encode_all(f"it {sound} and eats {food}" for food in FOODS) for sound in SOUNDS]
+    by_clues = torch.stack(riddles)  # (sounds, foods, 6, 28)
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
-        animals, others = torch.randint(len(ANIMALS), (2, BATCH_SIZE), generator=generator)
-        usual = torch.rand(BATCH_SIZE, generator=generator) < USUAL_FOOD
-        x = riddles[animals, torch.where(usual, animals, others)]  # (B, 6, 28)
+        animals, others = torch.randint(len(ANIMALS), (2, 32), generator=generator)
+        usual = torch.rand(32, generator=generator) < USUAL_FOOD
+        x = by_clues[animals, torch.where(usual, animals, others)]  # (B, 6, 28)
         return functional.cross_entropy(model(x)[:, -1], animals)
 
-    return minimise(model, draw_loss, batches, LEARNING_RATE, "animals", **options)
+    return minimise(model, draw_loss, batches, 0.05, "animals", **options)
 
 
 class Report(NamedTuple):
@@ -104,10 +95,9 @@ class Report(NamedTuple):
 
 @torch.no_grad()
 def report(model: nn.Module) -> Report:
-    """Try a model with both clues and with one left out.
+    """Try a model with both clues and with one left out, in the mode that it is in.
 
-    It stays in the mode that it is in. A model in training mode tosses new coins in every pass, so
-    the mean is taken over 100.
+    In training mode dropout differs from pass to pass, so the mean is taken over 100 passes.
     """
     asked = (
         [f"it {sound} and eats {food}" for sound, food in CLUES.values()],
@@ -116,11 +106,15 @@ def report(model: nn.Module) -> Report:
     )
     means = []
     for riddles in asked:
-        x = torch.stack([encode(riddle)[1] for riddle in riddles])  # (12, 6, 28)
+        x = _encode_all(riddles)  # (12, 6, 28)
         shares = model(x.repeat(100, 1, 1))[:, -1].softmax(dim=-1)  # (1200, 12)
         right = shares.unflatten(0, (100, len(ANIMALS))).diagonal(dim1=-2, dim2=-1)
         means.append(right.mean().item())
     return Report(*means)
+
+
+def _encode_all(riddles: Iterable[str]) -> torch.Tensor:
+    return torch.stack([encode(riddle)[1] for riddle in riddles])
 
 
 @torch.no_grad()

@@ -13,21 +13,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers._checks.numbers import check_size, check_sizes
 from chapter3_helpers.recurrent import ALPHABET, tokenize
-from chapter3_helpers.tasks.loop import generator_from, minimise
-from chapter3_helpers.tasks.trained import Trained, trained
-
-TRAINED_LENGTHS = (4, 10)  # the shortest and the longest word of the training
-BATCH_SIZE = 32
-LEARNING_RATE = 0.007  # the largest: it rises at first and falls to zero at the end
+from chapter3_helpers.tasks.training import Trained, minimise, trained
 
 
 def translation(letters: torch.Tensor) -> torch.Tensor:
     """Return the right translation of words (B, T): the same letters, backwards.
-
-    Raises:
-        TypeError, ValueError: ``letters`` is not a tensor (B, T) of integers from 0 to 25.
 
     >>> translation(tokenize("cab"))
     tensor([[1, 0, 2]])
@@ -38,23 +29,16 @@ def translation(letters: torch.Tensor) -> torch.Tensor:
 def random_words(count: int, length: int, seed: int | torch.Generator = 0) -> torch.Tensor:
     """Draw words of random letters, (count, length); ``seed`` may be a running generator.
 
-    Raises:
-        TypeError, ValueError: a size is not an integer of at least 1, or ``seed`` no integer.
-
     >>> random_words(200, 7).shape
     torch.Size([200, 7])
     """
-    generator = seed if isinstance(seed, torch.Generator) else generator_from(seed)
-    size = tuple(check_sizes(count=count, length=length))
-    return torch.randint(len(ALPHABET), size, generator=generator)
+    generator = seed if isinstance(seed, torch.Generator) else torch.Generator().manual_seed(seed)
+    return torch.randint(len(ALPHABET), (count, length), generator=generator)
 
 
 @torch.no_grad()
 def translate(model: nn.Module, word: str) -> str:
     """Let a model translate a word: at every step it writes the letter with the largest logit.
-
-    Raises:
-        TypeError, ValueError: as ``tokenize``.
 
     >>> from chapter3_helpers.recurrent import EncoderDecoder
     >>> len(translate(EncoderDecoder(), "untrained"))  # as many letters as it reads
@@ -65,25 +49,12 @@ def translate(model: nn.Module, word: str) -> str:
 
 
 def train(
-    model: nn.Module,
-    batches: int = 1000,
-    lengths: tuple[int, int] = TRAINED_LENGTHS,
-    **options: Any,
+    model: nn.Module, batches: int = 1000, lengths: tuple[int, int] = (4, 10), **options: Any
 ) -> list[float]:
-    """Train a model in place on random words; the words of one batch are equally long.
+    """Train a model, letters (B, T) to logits (B, T, 26), on random words.
 
-    Args:
-        model: maps letters (B, T) to logits (B, T, 26).
-        batches: how many steps, of 32 words each.
-        lengths: the shortest and the longest word.
-        options: ``seed``, ``progress`` and ``watch``, as in ``loop.minimise``.
-
-    Returns:
-        The loss of every batch.
-
-    Raises:
-        TypeError, ValueError: as ``minimise``; or ``lengths`` is no tuple of two sizes of at least
-            1, the longer one last.
+    Every batch has 32 words of one length, between the two ``lengths``. ``options`` are those of
+    ``minimise``, and so is the result.
 
     >>> from chapter3_helpers.recurrent import EncoderDecoder
     >>> _ = torch.manual_seed(0)
@@ -91,19 +62,16 @@ def train(
     >>> losses[-1] < losses[0]
     True
     """
-    if not (isinstance(lengths, tuple) and len(lengths) == 2):
-        raise TypeError(f"lengths must be a tuple (shortest, longest), got {lengths!r}")
-    shortest = check_size("shortest", lengths[0])
-    longest = check_size("longest", lengths[1], minimum=shortest)
+    shortest, longest = lengths
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
         length = int(torch.randint(shortest, longest + 1, (), generator=generator))
-        letters = random_words(BATCH_SIZE, length, generator)
+        letters = random_words(32, length, generator)
         logits = model(letters)  # (B, T, 26)
         return functional.cross_entropy(logits.flatten(0, 1), translation(letters).flatten())
 
     title = type(model).__name__
-    return minimise(model, draw_loss, batches, LEARNING_RATE, title, max_norm=1.0, **options)
+    return minimise(model, draw_loss, batches, 0.007, title, max_norm=1.0, **options)
 
 
 @torch.no_grad()
@@ -111,9 +79,6 @@ def accuracy_by_length(model: nn.Module, lengths: Iterable[int]) -> torch.Tensor
     """Return the share of letters that a model gets right, one number per word length.
 
     Every length is tried on 200 new random words, the same for every model.
-
-    Raises:
-        TypeError, ValueError: a length is not an integer of at least 1.
 
     >>> from chapter3_helpers.recurrent import EncoderDecoder
     >>> accuracy_by_length(EncoderDecoder(), lengths=range(4, 11)).shape
@@ -130,11 +95,6 @@ def accuracy_by_length(model: nn.Module, lengths: Iterable[int]) -> torch.Tensor
 def trained_translator(kind: type[nn.Module], d: int = 64, seed: int = 123) -> Trained:
     """Train an ``EncoderDecoder``, a ``BahdanauDecoder`` or a class of the reader's, once.
 
-    The first call takes some seconds and shows a bar.
-
-    Args:
-        kind: the class.
-        d: the width of its state.
-        seed: of its first numbers.
+    ``d`` is the width of its state. The first call takes some seconds and shows a bar.
     """
     return trained(kind, train, d, seed=seed)

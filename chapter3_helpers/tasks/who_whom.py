@@ -3,7 +3,7 @@
 *Ann thanked Bob.* Both questions are answered from the row of the full stop. One head has one row
 of weights there and mixes the two names; two heads of half the width have a row for each. Every
 batch has new random words, so the reader cannot learn them by heart: it has to find and copy them.
-The names that it is tested with are new to it, too.
+The names of the tests are new to the reader, too.
 
 Taught in ``06_multihead_wrapper``, and carried on in ``07_fused_multihead``.
 """
@@ -18,8 +18,7 @@ from torch.nn import functional
 
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import embed_text, split_tokens
-from chapter3_helpers.tasks.loop import minimise
-from chapter3_helpers.tasks.trained import Trained, trained
+from chapter3_helpers.tasks.training import Trained, minimise, trained
 
 NAMES = (
     *("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hal", "Ida", "Jon", "Kim", "Leo", "Mia"),
@@ -29,8 +28,6 @@ T = 4  # who, verb, whom, full stop
 D_WORD = 16  # numbers that stand for a word
 D_IN = D_WORD + T  # a token: its word, and its place as one-hot numbers
 WIDTH = 32  # numbers per context vector, of all heads together
-BATCH_SIZE = 64
-LEARNING_RATE = 0.01  # the largest: it rises at first and falls to zero at the end
 
 
 class WhoWhomReader(nn.Module):
@@ -84,22 +81,22 @@ def word_vectors(words: Sequence[str]) -> torch.Tensor:
 
 
 def train(reader: nn.Module, batches: int = 400, **options: Any) -> list[float]:
-    """Train a reader in place to find who and whom; return the loss of every batch.
+    """Train a reader, (B, 4, 20) to (B, 2, 16), to find who and whom among 64 new words a batch.
 
-    Each batch has 64 new words, and 64 sentences made of them; any of these words may be the
-    answer. ``options`` are ``seed``, ``progress`` and ``watch``, as in ``loop.minimise``.
+    Any of these words may be the answer. ``options`` are those of ``minimise``, and so is the
+    result.
     """
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
-        words, verbs = _centre(torch.rand(2, BATCH_SIZE, D_WORD, generator=generator))
-        who = torch.arange(BATCH_SIZE)
-        whom = (who + torch.randint(1, BATCH_SIZE, who.shape, generator=generator)) % BATCH_SIZE
+        words, verbs = _centre(torch.rand(2, 64, D_WORD, generator=generator))
+        who = torch.arange(64)
+        whom = (who + torch.randint(1, 64, who.shape, generator=generator)) % 64
         x = _sentences(words[who], verbs, words[whom])
         logits = reader(x) @ words.T  # (B, 2, 16) @ (16, words)
         targets = torch.stack([who, whom], dim=1)
         return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
-    return minimise(reader, draw_loss, batches, LEARNING_RATE, "who and whom", **options)
+    return minimise(reader, draw_loss, batches, 0.01, "who and whom", **options)
 
 
 def trained_reader(num_heads: int) -> Trained:

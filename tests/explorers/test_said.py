@@ -13,7 +13,7 @@ from chapter3_helpers.explorers.pronouns import SENTENCE
 from chapter3_helpers.explorers.trainable_qkv import DRAWS, WIDTHS
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.tasks import who_whom
-from chapter3_helpers.tasks.trained import Trained
+from chapter3_helpers.tasks.training import Trained
 from tests.explorers import Shown
 
 UNSEEN = {"row": 2, "column": 1}  # position 2 forgets position 1

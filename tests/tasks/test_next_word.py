@@ -8,6 +8,8 @@ import torch
 
 from chapter3_helpers.tasks import next_word
 from chapter3_helpers.tasks.next_word import (
+    Text,
+    counting_losses,
     docstring_text,
     docstring_words,
     mean_loss,
@@ -43,31 +45,11 @@ def test_one_pass_equals_a_pass_for_every_prefix():
     assert torch.allclose(next_token_losses(model, ids[0].int()), losses[0])
 
 
-def test_an_untrained_model_has_no_idea():
-    losses = next_token_losses(make(), draw_ids(50, CONTEXT + 1))
-    assert losses.mean().item() == pytest.approx(math.log(VOCAB), abs=0.1)
-
-
 def test_it_is_the_mean_over_pieces_as_long_as_the_context():
     model, ids = make(), draw_ids(3 * (CONTEXT + 1) + 5)  # the last five fill no piece
     pieces = ids[:-5].view(3, CONTEXT + 1)
     expected = next_token_losses(model, pieces).mean().item()
     assert mean_loss(model, ids) == pytest.approx(expected)
-
-
-def small():
-    torch.manual_seed(123)
-    return MinimalLanguageModel(5, 8, 4, 2)
-
-
-def test_learns_what_only_two_tokens_back_can_tell():
-    """In 0 1 2 0 3 4 ..., what follows a 0 depends on the token before it."""
-    text, model = torch.tensor([0, 1, 2, 0, 3, 4] * 30), small()
-    losses = train(model, text, batches=150, progress=False)
-    assert len(losses) == 150
-    assert losses[0] > 1.2
-    late = next_token_losses(model, text[:5])[1:]  # all but the first 0, which is ambiguous
-    assert late.max() < 0.1
 
 
 def test_pieces_start_anywhere_and_are_as_long_as_the_context():
@@ -102,3 +84,35 @@ def test_frequent_words_have_numbers_and_every_tenth_stretch_is_held_out():
     assert torch.equal(text.training[:9000], ids[:9000])
     assert torch.equal(text.held_out[:1000], ids[9000:10_000])
     assert torch.equal(text.training[9000:11_000], ids[10_000:12_000])
+
+
+def test_counting_what_can_be_counted_by_hand():
+    seen = torch.tensor([0, 1, 0, 2] * 25)  # a b a c ...
+
+    def losses(*held_out):
+        found = counting_losses(Text(tuple("abcd"), seen, torch.tensor(held_out)))
+        assert found.pop("no idea") == math.log(4)
+        return [math.exp(-loss) for loss in found.values()]  # the geometric mean of the chances
+
+    ab, ba = (25 + 3 / 4) / (50 + 3), (25 + 3 / 2) / (25 + 3)  # few words more are the best
+    aba = (25 + 3 * ba) / (25 + 3)
+    expected = [(0.5 * 0.25 * 0.5) ** (1 / 3), (ab * ba) ** 0.5, aba]
+    assert losses(0, 1, 0) == pytest.approx(expected, rel=1e-5)
+    bb = 300 / 4 / (25 + 300)  # never seen, so many words more are the best
+    assert losses(1, 1, 1) == pytest.approx([0.25, bb, bb], rel=1e-5)
+    assert losses(3, 3, 3) == pytest.approx([1e-6] * 3), "a large loss, and not infinite"
+
+
+def test_a_text_is_read_on_the_models_device_and_a_short_one_is_refused():
+    class Elsewhere(torch.nn.Linear):  # on a device that this machine need not have
+        context_length = 4
+
+        def forward(self, ids):
+            raise LookupError(f"ids on {ids.device}")
+
+    model = Elsewhere(1, 1, device="meta")
+    for read in (train, mean_loss):
+        with pytest.raises(LookupError, match="ids on meta"):
+            read(model, torch.arange(9))
+        with pytest.raises(ValueError, match="more than context_length=11 tokens, got 11"):
+            read(make(), draw_ids(11))

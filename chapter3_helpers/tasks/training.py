@@ -1,0 +1,173 @@
+"""Training: the loop of all notebooks, models that are trained once and kept, tables of reports.
+
+Seen at work first in ``00_why_attention``.
+"""
+
+import contextlib
+import copy
+import math
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import cache
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from tqdm import tqdm
+
+# No time and no rate: the line that is left at the end is the same in every run.
+BAR = "{desc}: {percentage:3.0f}%|{bar:30}| {n_fmt}/{total_fmt} batches{postfix}"
+
+
+def minimise(
+    model: nn.Module,
+    draw_loss: Callable[[torch.Generator], torch.Tensor],
+    batches: int,
+    learning_rate: float,
+    title: str,
+    *,
+    seed: int = 0,
+    progress: bool = True,
+    watch: Callable[[int], None] | None = None,
+    max_norm: float = math.inf,
+) -> list[float]:
+    """Train a model in place with Adam, and return the loss of every batch.
+
+    The ``train`` function of every task ends here and passes on ``seed``, ``progress`` and
+    ``watch``.
+
+    Args:
+        model: the model to train.
+        draw_loss: draws the next batch and returns the model's loss on it, one number.
+        batches: how many steps there are.
+        learning_rate: the largest; it is reached after a tenth of the batches, and then falls
+            to zero.
+        title: the text before the progress bar.
+        seed: of the generator that ``draw_loss`` is given. The model's own weights were drawn
+            before.
+        progress: whether a bar with the loss is shown.
+        watch: is called with the number of batches done: with 0 at first, and after every batch.
+        max_norm: longer gradients, all taken together, are shortened to this.
+
+    >>> layer = nn.Linear(3, 1)
+    >>> def draw_loss(generator):
+    ...     return layer(torch.rand(8, 3, generator=generator)).square().mean()
+    >>> losses = minimise(layer, draw_loss, 50, learning_rate=0.1, title="zero", progress=False)
+    >>> losses[-1] < 0.1 * losses[0]
+    True
+    """
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.Adam(model.parameters(), learning_rate)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1, 10 * (step + 1) / batches) * (1 - step / batches)
+    )
+    losses: list[float] = []
+    look = {"file": sys.stdout, "bar_format": BAR, "ncols": 100, "disable": not progress}
+    with one_thread(), tqdm(desc=title, total=batches, **look) as bar:
+        for batch in range(batches):
+            if watch:
+                watch(batch)
+            loss = draw_loss(generator)
+            optimizer.zero_grad()
+            loss.backward()
+            if max_norm < math.inf:
+                nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+            optimizer.step()
+            schedule.step()
+            losses.append(loss.item())
+            bar.set_postfix_str(f"loss {losses[-1]:4.2f}", refresh=False)
+            bar.update()
+        if watch:
+            watch(batches)
+        bar.set_postfix_str("finished.", refresh=False)  # as long as the loss that it covers
+    return losses
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep torch to one thread: with tensors this small, several mostly wait for one another."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+class Trained(NamedTuple):
+    """A training from its start to its end."""
+
+    states: dict[int, nn.Module]  # batches done -> the model of that moment, not to be changed
+    losses: list[float]  # of every batch
+
+    @property
+    def model(self) -> nn.Module:
+        """The model at the end."""
+        return self.states[len(self.losses)]
+
+
+@cache
+def trained(
+    make: Callable[..., nn.Module],
+    train: Callable[..., list[float]],
+    *arguments: Hashable,
+    every: int | None = None,
+    seed: int = 0,
+) -> Trained:
+    """Make a model, train it, and keep it: the same call again returns the same model.
+
+    So a notebook and its explorer share a model. ``make`` and ``train`` are compared as objects,
+    not by name, so a class that was written anew under its old name is trained anew.
+
+    Args:
+        make: a class, or a function that returns a model.
+        train: is called with the model, ``progress`` and ``watch``, as in ``minimise``.
+        arguments: those of ``make``.
+        every: keep a copy after every so many batches (default: only the model at the end). No
+            bar is shown then.
+        seed: of the model's first weights. Torch's own generator is left as it is.
+
+    >>> def train(layer, **options):
+    ...     return minimise(layer, lambda _: layer.weight.square().mean(), 20, 0.1, "", **options)
+    >>> states, losses = trained(nn.Linear, train, 3, 2, every=10)
+    >>> list(states), len(losses)
+    ([0, 10, 20], 20)
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = make(*arguments)
+    return run(model, train, every)
+
+
+def run(model: nn.Module, train: Callable[..., list[float]], every: int | None) -> Trained:
+    """Train a model, and copy it on the way."""
+    states = {}
+
+    def watch(batches: int) -> None:
+        if every and batches % every == 0:
+            states[batches] = copy.deepcopy(model).requires_grad_(False)
+
+    losses = train(model, progress=every is None, watch=watch)
+    states[len(losses)] = model.requires_grad_(False)
+    return Trained(states, losses)
+
+
+def table(reports: Mapping[str, NamedTuple]) -> str:
+    """Lay reports of one kind out as a table: a row each, two decimals.
+
+    >>> class Report(NamedTuple):
+    ...     word_right: float
+    ...     loss: float
+    >>> print(table({"before": Report(0.1, 2.5), "after training": Report(1.0, 0.003)}))
+                    word right  loss
+    before                0.10  2.50
+    after training        1.00  0.00
+    """
+    titles = [field.replace("_", " ") for field in next(iter(reports.values()))._fields]
+    left = max(map(len, reports))
+    lines = ["  ".join([" " * left, *titles])]
+    for name, report in reports.items():
+        cells = map("{:.2f}".format, report)
+        wide = [cell.rjust(len(title)) for title, cell in zip(titles, cells, strict=True)]
+        lines.append("  ".join([name.ljust(left), *wide]))
+    return "\n".join(lines)

@@ -1,0 +1,154 @@
+"""What all trainings share: steps of Adam, a rate that rises and falls, one thread, a bar.
+
+And a model is trained once, and never mistaken for another.
+"""
+
+import pytest
+import torch
+from torch import nn
+
+from chapter3_helpers.tasks.leaky_mask import LeakyLanguageModel
+from chapter3_helpers.tasks.training import minimise, trained
+from tests.trained import _key
+
+CALLS = []
+
+
+def follow(batches, **options):
+    """Return a weight whose gradient is always 1: Adam moves it by the learning rate."""
+    weight, seen = nn.Parameter(torch.zeros(1, dtype=torch.float64)), []
+    model = nn.ParameterList([weight])
+
+    def draw_loss(_):
+        seen.append(weight.item())
+        return weight.sum()
+
+    assert minimise(model, draw_loss, batches, 1.0, "falling", **options) == seen
+    return torch.tensor([*seen, weight.item()])
+
+
+def test_the_rate_rises_over_a_tenth_of_the_batches_and_falls_to_zero():
+    rates = -follow(20, progress=False).diff()
+    expected = [0.5, 0.95, *(1 - step / 20 for step in range(2, 20))]
+    torch.testing.assert_close(rates, torch.tensor(expected), atol=1e-6, rtol=0)
+    assert -follow(1, progress=False).diff() > 0.05
+
+
+@pytest.mark.parametrize(("options", "norm"), [({"max_norm": 0.5}, 0.5), ({}, 500.0)])
+def test_gradients_are_shortened_together(options, norm):
+    model = nn.ParameterList([nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))])
+
+    def draw_loss(_):
+        return 300 * model[0].sum() + 400 * model[1].sum()
+
+    minimise(model, draw_loss, 2, 0.1, "", progress=False, **options)
+    left = torch.tensor([weight.grad.item() for weight in model])
+    torch.testing.assert_close(left, norm * torch.tensor([0.6, 0.8]))
+
+
+def test_torch_keeps_to_one_thread_and_gets_the_others_back():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    seen = []
+
+    def draw_loss(_):
+        seen.append(torch.get_num_threads())
+        raise InterruptedError
+
+    try:
+        with pytest.raises(InterruptedError):
+            minimise(nn.Linear(1, 1), draw_loss, 5, 0.1, "", progress=False)
+        assert (seen, torch.get_num_threads()) == ([1], 2)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_the_bar_ends_in_the_same_line_every_time_and_may_be_left_out(capsys):
+    """Timings would differ from run to run. A notebook keeps what follows the last return."""
+    follow(12)
+    text = capsys.readouterr().out
+    assert text.endswith("\n")
+    last = text.rstrip("\n").split("\r")[-1]
+    assert last == "falling: 100%|" + 30 * "█" + "| 12/12 batches, finished."
+    follow(12, progress=False)
+    assert capsys.readouterr() == ("", "")
+
+
+# A model that is kept
+
+
+def train(model, **options):
+    CALLS.append(model)
+    return minimise(model, lambda _: model.weight.square().sum(), 7, 0.1, "squares", **options)
+
+
+class Layer(nn.Linear):
+    pass
+
+
+def another_layer():
+    """Return a class as it is written anew in a notebook's cell, under the same name."""
+
+    class Layer(nn.Linear):
+        pass
+
+    return Layer
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    CALLS.clear()
+    trained.cache_clear()
+
+
+def test_the_same_model_is_trained_once_and_any_other_anew():
+    first = trained(Layer, train, 3, 2)
+    assert trained(Layer, train, 3, 2) is first
+    assert len(CALLS) == 1
+    others = [
+        trained(Layer, train, 2, 3),
+        trained(Layer, train, 3, 2, seed=1),
+        trained(Layer, train, 3, 2, every=2),
+        trained(another_layer(), train, 3, 2),
+        trained(another_layer(), train, 3, 2),
+    ]
+    assert len(CALLS) == 6
+    assert len({id(learned.model) for learned in [first, *others]}) == 6
+
+
+def test_states_are_those_before_their_batch_and_the_last_one_is_the_model(capsys):
+    states, losses = learned = trained(Layer, train, 3, 2, every=3)
+    assert list(states) == [0, 3, 6, 7]
+    assert len(losses) == 7
+    assert learned.model is states[7]
+    for done, state in states.items():
+        loss = state.weight.square().sum().item()
+        assert loss == pytest.approx(losses[done]) if done < 7 else loss < losses[6]
+        assert not any(parameter.requires_grad for parameter in state.parameters())
+    assert capsys.readouterr().out == ""
+    trained(Layer, train, 3, 2)  # a bar is shown where only the end is kept
+    assert "squares: 100%" in capsys.readouterr().out
+
+
+def test_the_seed_is_that_of_the_first_weights_and_disturbs_no_other():
+    torch.manual_seed(123)
+    expected = Layer(3, 2).weight
+    torch.manual_seed(1)
+    following = torch.rand(3)
+    torch.manual_seed(1)
+    states, _ = trained(Layer, train, 3, 2, every=7, seed=123)
+    assert states[0].weight.equal(expected)
+    assert torch.rand(3).equal(following)
+
+
+def test_a_run_of_the_tests_shares_a_model_only_with_its_like():
+    def key(looks_ahead=0, seed=0, kind=LeakyLanguageModel, function=train, every=None):
+        torch.manual_seed(seed)
+        return _key(kind(looks_ahead), function, every)
+
+    class Own(LeakyLanguageModel):
+        pass
+
+    others = [key(looks_ahead=1), key(seed=1), key(kind=Own), key(function=minimise), key(every=1)]
+    assert key() == key()
+    assert len({key(), *others}) == 6
