@@ -69,9 +69,9 @@ WORDS = {feature: frozenset(words.split()) for feature, words in WORDS_BY_FEATUR
 
 
 def features_of(word: str) -> tuple[str, ...]:
-    """Return the names of a word's features; none if the lexicon does not know it.
+    """Return the names of a word's features: none for an unknown word.
 
-    Capitals make no difference, and a plural with *s* is its singular.
+    Capitals make no difference, and a plural with *s* has the features of its singular.
 
     >>> features_of("Dogs"), features_of("xylophone")
     (('animal', 'home'), ())
@@ -82,7 +82,7 @@ def features_of(word: str) -> tuple[str, ...]:
 
 
 def shared_features(first: str, second: str) -> tuple[str, ...]:
-    """Return the features of both words: as many as their dot product says.
+    """Return the features that two words share; their dot product is how many.
 
     >>> shared_features("cat", "dog"), shared_features("cat", "milk")
     (('animal', 'home'), ())
@@ -93,14 +93,11 @@ def shared_features(first: str, second: str) -> tuple[str, ...]:
 def embed_by_features(text: str) -> tuple[tuple[str, ...], torch.Tensor, tuple[bool, ...]]:
     """Split a text into tokens and give each a number per feature: 1 where it has it, else 0.
 
-    New compared with ``embed_text``: the numbers of a known word mean something. Those of all
-    others are drawn at random around 0, so that they match nothing in particular.
+    New compared with ``embed_text``: the numbers of a known word mean something. Those of an
+    unknown word are drawn at random around 0, so that it matches nothing in particular.
 
     Returns:
         The tokens; a float32 tensor of shape (T, 18); and whether each token is known.
-
-    Raises:
-        TypeError, ValueError: as ``embed_text``.
 
     >>> tokens, x, known = embed_by_features("The cat saw a gnu")
     >>> known

@@ -1,13 +1,13 @@
-"""Exercises that answer back: not attempted yet, correct, or which misconception shows.
+"""Exercises that answer: not attempted yet, correct, or which misconception an attempt shows.
 
-Each topic with exercises has a file of its own here, named as its notebook and its module; this
+Each topic with exercises has a file of its own here, named after its notebook and its module; this
 one holds what they share.
 """
 
 import copy
 import inspect
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from IPython.display import display
 
-from chapter3_helpers.exercises.feedback import Feedback
+from chapter3_helpers.exercises.feedback import Outcome, Verdict
 
-TOLERANCE = 1e-4  # the largest difference that counts as equal; of counts, none does
+TOLERANCE = 1e-4  # the largest difference that counts as equal; counts have to be exact
 LONGEST_EXAMPLE = 1500  # characters
 
 
@@ -33,9 +33,9 @@ class Exercise:
         solution: a correct answer: the function itself, or a function that returns the value.
         cases: the arguments to try an answer with, one tuple per case; the sizes in
             them should all differ, so that no two dimensions can be confused.
-        misconceptions: what to tell the reader -> an answer that makes this mistake.
-        demand: what the task asks for that the numbers do not show. It tries the answer on one
-            case, and says what is wrong, or nothing.
+        misconceptions: a sentence for the reader -> an answer that makes this mistake.
+        demand: for what the task asks and the numbers do not show. It tries the answer on one
+            case, and returns a complaint or an empty text.
     """
 
     name: str
@@ -45,47 +45,56 @@ class Exercise:
     demand: Callable[[Callable[..., Any], tuple], str] | None = None
 
     def check(self, attempt: Any) -> None:
-        """Show what is to be said about an attempt; raises no error that the attempt makes."""
+        """Show the verdict on an attempt, whatever it is and whatever error it makes."""
         try:
             verdict = self.verdict(attempt)
         except Exception as error:  # an answer that fails when one looks at it
-            verdict = f"not yet. Comparing your answer stopped with {_say(error)}"
-        display(Feedback(self.name, verdict))
+            words = f"Comparing your answer stopped with {_say(error)}"
+            verdict = Verdict(self.name, Outcome.NOT_YET, words)
+        display(verdict)
 
-    def verdict(self, attempt: Any) -> str:
-        """Return what is to be said about an attempt, in words."""
-        if attempt is None or attempt is Ellipsis:
-            return "not attempted yet."
+    def verdict(self, attempt: Any) -> Verdict:
+        """Return the verdict on an attempt: a function, or a value of any kind."""
+        untouched = attempt is None or attempt is Ellipsis
+        complaint = None if untouched else self._complaint(attempt)
+        if complaint is None:
+            return Verdict(self.name, Outcome.NOT_ATTEMPTED)
+        return Verdict(self.name, Outcome.NOT_YET if complaint else Outcome.CORRECT, complaint)
+
+    def _complaint(self, attempt: Any) -> str | None:
+        """Say what is wrong with an attempt: an empty text if nothing is, None if it is a stub."""
         if not self.cases:
             if callable(attempt):
-                return "not yet. The answer is a value, and this is a function."
-            return self._judge(attempt, [attempt], [self.solution()], [()])
+                return "The answer is a value, and this is a function."
+            return self._compare(attempt, [attempt], [self.solution()], [()])
         if not callable(attempt):
-            return f"not yet. The answer is a function, and this is {_describe(attempt)}."
+            return f"The answer is a function, and this is {_describe(attempt)}."
         answers = []
         for case in self.cases:
             try:  # a copy: an attempt that works in place spoils nothing
                 answers.append(attempt(*copy.deepcopy(case)))
             except Exception as error:
-                return f"not yet. Your code stopped{_line(error, attempt)} with {_say(error)}"
+                return f"Your code stopped{_line(error, attempt)} with {_say(error)}"
             if answers[-1] is Ellipsis or (answers[-1] is None and _is_stub(attempt)):
-                return "not attempted yet."
+                return None
             if answers[-1] is None:
                 some = "" if len(answers) == 1 else " for some of the inputs"
-                return f"not yet. Your function returned None{some}. Is a `return` missing?"
-        return self._judge(attempt, answers, self._answers(self.solution), self.cases)
+                return f"Your function returned None{some}. Is a `return` missing?"
+        return self._compare(attempt, answers, self._answers(self.solution), self.cases)
 
-    def _judge(self, attempt: Any, answers: list, expected: list, cases: Sequence[tuple]) -> str:
-        if self._all_equal(answers, expected):
-            return next(filter(None, self._complaints(attempt)), "correct.")
+    def _compare(self, attempt: Any, answers: list, expected: list, cases: Sequence[tuple]) -> str:
+        """Say how answers differ from what was expected; an empty text if they do not."""
+        if equal(answers, expected):
+            tried = self.cases if self.demand else ()
+            return next(filter(None, (self.demand(attempt, copy.deepcopy(c)) for c in tried)), "")
         for message, mistake in self.misconceptions.items():
             wrong = self._answers(mistake) if self.cases else [mistake()]
-            if self._all_equal(answers, wrong):
-                return f"not yet. {message}"
+            if equal(answers, wrong):
+                return message
         if self.cases and _differs(attempt(*copy.deepcopy(cases[0])), answers[0]):
             return (
-                "not yet. Called twice with the same input, your function returned different "
-                "numbers. Is a seed missing?"
+                "Called twice with the same input, your function returned different numbers. "
+                "Is a seed missing?"
             )
         wrong = [
             (answer, right, case)
@@ -94,25 +103,16 @@ class Exercise:
         ]
         answer, right, case = min(wrong, key=lambda found: _size(found[-1]))
         example = _example(attempt, case, answer, right) if case else ""
-        return f"not yet. {_difference(answer, right, case)}{example}"
-
-    def _complaints(self, attempt: Callable[..., Any]) -> Iterator[str]:
-        """Say what is wrong with an answer whose numbers are right."""
-        for case in self.cases if self.demand else ():
-            complaint = self.demand(attempt, copy.deepcopy(case))
-            yield complaint and f"not yet. {complaint}"
+        return f"{_difference(answer, right, case)}{example}"
 
     def _answers(self, function: Callable[..., Any]) -> list:
         return [function(*copy.deepcopy(case)) for case in self.cases]
-
-    def _all_equal(self, answers: list, expected: list) -> bool:
-        return all(equal(a, b) for a, b in zip(answers, expected, strict=True))
 
 
 def equal(answer: Any, expected: Any) -> bool:
     """Whether an answer is what was expected: same structure, same shape, close numbers.
 
-    A tensor or an array does where a tuple of numbers was expected, or a truth value.
+    Where a tuple of numbers or a truth value was expected, a tensor or an array will do.
     """
     if isinstance(expected, bool):
         is_truth = isinstance(answer, bool) or str(getattr(answer, "dtype", "")).endswith("bool")
@@ -146,7 +146,7 @@ def _differs(again: Any, answer: Any) -> bool:
 
 
 def _numbers(value: Any) -> np.ndarray | None:
-    """Return numbers as float64 (booleans as 0 and 1), or None if it is something else."""
+    """Return numbers as float64 (booleans as 0 and 1), or None for anything else."""
     if isinstance(value, str):
         return None  # NumPy would read "1" as a number
     if isinstance(value, torch.Tensor | np.ndarray) and "complex" in str(value.dtype):
@@ -160,7 +160,7 @@ def _numbers(value: Any) -> np.ndarray | None:
 
 
 def _tolerance(expected: Any) -> float:
-    """Return how far from what was expected a number may be: a count has to be exact."""
+    """Return how far a number may be from the expected one: a count has to be exact."""
     values = expected if isinstance(expected, tuple | list) else [expected]
     return 1e-9 if all(isinstance(value, int) for value in values) else TOLERANCE
 
@@ -203,7 +203,7 @@ def _size(case: tuple) -> int:
 
 
 def _difference(answer: Any, expected: Any, case: tuple) -> str:
-    """Say where a wrong answer departs from the right one, without giving it away."""
+    """Say where a wrong answer differs from the right one, without giving the right one away."""
     where = f" for the input {', '.join(map(_describe, case))}" if case else ""
     left, right = _numbers(answer), _numbers(expected)
     if isinstance(answer, torch.nn.Module) and isinstance(expected, torch.nn.Module):
@@ -222,7 +222,7 @@ def _difference(answer: Any, expected: Any, case: tuple) -> str:
 
 
 def _example(attempt: Callable[..., Any], case: tuple, answer: Any, expected: Any) -> str:
-    """Show what a function made of a case, and what was expected, if both are short."""
+    """Show what a function returned for a case, and what was expected, if both are short."""
     try:
         given = inspect.signature(attempt).bind(*case).arguments.items()
         lines = [

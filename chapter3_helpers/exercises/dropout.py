@@ -20,7 +20,7 @@ def _dropped(T: int, p: float, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _kind_seed(fits: Callable[[torch.Tensor], torch.Tensor]):
-    """Return a search for the smallest seed whose mask fits."""
+    """Return a function that finds the smallest seed whose mask fits."""
 
     def search(T: int, p: float) -> int:
         return next(seed for seed in itertools.count() if fits(dropout_mask((T, T), p, seed)))
@@ -29,7 +29,7 @@ def _kind_seed(fits: Callable[[torch.Tensor], torch.Tensor]):
 
 
 class _AlwaysDropping(CausalAttention):
-    """Causal attention whose dropout knows nothing of modes."""
+    """Causal attention that also drops weights in evaluation mode."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         weights = functional.dropout(self.attention_weights(x), self.dropout.p)
@@ -37,7 +37,7 @@ class _AlwaysDropping(CausalAttention):
 
 
 class _RarelyDropping(CausalAttention):
-    """Causal attention that is unlucky in every fiftieth pass alone: small p, made certain."""
+    """Causal attention whose result changes only in every fiftieth pass, as with a very small p."""
 
     passes = 0
 

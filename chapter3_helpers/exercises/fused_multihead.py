@@ -8,7 +8,7 @@ from chapter3_helpers.fused_multihead import MultiHeadAttention, count_parameter
 
 
 def _tensor(*shape: int) -> torch.Tensor:
-    """Numbers that are all different, so that none can stand in the place of another unseen."""
+    """Return numbers that all differ, so that a swap of two of them is noticed."""
     generator = torch.Generator().manual_seed(7)
     return torch.rand(*shape, generator=generator)
 

@@ -55,20 +55,20 @@ def _grouped_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 
 
 class _Largest(TorchDispatchMode):
-    """Remembers how many numbers the largest tensor has that is made meanwhile."""
+    """Keeps the size of the largest tensor that is made inside the ``with`` block."""
 
     numbers = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        if isinstance(result, torch.Tensor):  # what only looks at others has no memory of its own
+        if isinstance(result, torch.Tensor):  # a view counts as the tensor that it shows
             held = result.untyped_storage().nbytes() // result.element_size()
             self.numbers = max(self.numbers, held)
         return result
 
 
 def _repeated_keys(grouped_scores: Callable[..., torch.Tensor], case: tuple) -> str:
-    """Complain of a tensor larger than all that is given or asked for."""
+    """Complain of a tensor that is larger than queries, keys and scores."""
     queries, keys = case
     with _Largest() as largest:
         scores = grouped_scores(queries, keys)

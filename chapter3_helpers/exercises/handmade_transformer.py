@@ -1,7 +1,7 @@
 """The exercises of ``10_handmade_transformer``.
 
-An answer is a function that completes a prompt: it is judged by what its model writes, so that
-any weights that do the task are right.
+An answer is a function that completes a prompt. It is judged by what its model writes, so any
+weights that do the task are right.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from chapter3_helpers.handmade_transformer import LARGE, MODEL, HandmadeTransfor
 
 
 def looking_back(*distances: int) -> HandmadeTransformer:
-    """Return MODEL with queries that ask for the positions at these distances, where they exist."""
+    """Return MODEL with queries for the positions at these distances, where they exist."""
     W_query = np.zeros_like(MODEL.W_query)
     for position in range(MODEL.context_length):
         for distance in distances:

@@ -12,7 +12,7 @@ BLIND_ROWS = torch.tensor([[1.0, -INF, 2.0, 0.5], [-INF, -INF, -INF, -INF], [-IN
 
 
 def _back(T: int) -> torch.Tensor:
-    """Return how many tokens before its query every key stands, (T, T)."""
+    """Return how many tokens each key stands before its query, (T, T)."""
     return torch.arange(T)[:, None] - torch.arange(T)
 
 

@@ -39,7 +39,7 @@ LEAST_SECONDS = Exercise(
 
 
 def _half(seed: int, shift: float = 0.0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Attend to three keys of their own: the largest score, the sum and the undivided output."""
+    """Attend to three keys; return the largest score, the sum and the undivided output."""
     generator = torch.Generator().manual_seed(seed)
     scores = 3 * torch.randn(2, 3, generator=generator) + shift
     values = torch.randn(3, 4, generator=generator)

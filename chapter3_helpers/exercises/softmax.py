@@ -9,7 +9,7 @@ from chapter3_helpers.exercises import Exercise
 from chapter3_helpers.sentence import example_inputs
 
 SCORES = torch.tensor([[2.0, 1.0, 0.5], [-1.0, 3.0, 0.0]])  # (2, 3)
-# One row lies far below the other: the largest score of the whole matrix helps the first row alone.
+# One row lies far below the other: the largest score of the whole matrix helps only the first.
 EXTREME = torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -999.0, -998.0]])
 # what journey scores with itself and with one
 _, JOURNEY_SCORE, _, _, ONE_SCORE, _ = attention_scores(example_inputs())[1].tolist()

@@ -27,7 +27,7 @@ LONGEST = 520  # tokens that the learned table has a vector for
 
 
 class StoryReader(nn.Module):
-    """One attention head that reads a story and says who has the thing that is asked for.
+    """One attention head that reads a story and says who has the thing in question.
 
     Args:
         scheme: how the reader learns where a line stands: a function of the reader and the embedded
@@ -97,7 +97,7 @@ def encode(lines: Sequence[tuple[str, str]], asked: str) -> tuple[tuple[str, ...
 
 
 def decode(story: torch.Tensor) -> tuple[str, ...]:
-    """Return the labels of a story (T, 13), as ``encode`` gives them.
+    """Return the labels of a story (T, 13), as ``encode`` returns them.
 
     >>> decode(encode([("Ann", "key"), ("Bob", "lamp")], asked="key")[1])
     ('Ann key', 'Bob lamp', 'key?')
@@ -111,7 +111,7 @@ def decode(story: torch.Tensor) -> tuple[str, ...]:
 def draw_stories(
     stories: int, lines: int, generator: torch.Generator, first: bool = False
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Draw stories of so many lines, each of which asks for a thing that is in it.
+    """Draw stories with this many lines; each asks for a thing that is in it.
 
     Returns:
         Stories (stories, lines + 1, 13); who took the thing last, or ``first``, (stories,); and in
@@ -149,7 +149,7 @@ def train(
 
 @torch.no_grad()
 def share_right(reader: nn.Module, lines: int, stories: int = 500, first: bool = False) -> float:
-    """Return the share of new stories of so many lines that a reader answers correctly."""
+    """Return the share of new stories with this many lines that a reader answers correctly."""
     x, people, _ = draw_stories(stories, lines, torch.Generator().manual_seed(99), first)
     return (reader(x).argmax(dim=-1) == people).float().mean().item()
 

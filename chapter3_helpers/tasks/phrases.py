@@ -91,7 +91,7 @@ def train(model: nn.Module, batches: int = 400, **options: Any) -> list[float]:
 def trained_reader(
     kind: type[nn.Module] = LetterReader, num_layers: int = 2, residual: bool = True
 ) -> Trained:
-    """Train a ``LetterReader``, or a class of the reader's in its place, once.
+    """Train a ``LetterReader``, or your own class in its place, once.
 
     The first call takes some seconds and shows a bar.
     """

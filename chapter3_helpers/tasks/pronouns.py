@@ -97,7 +97,7 @@ def report(model: nn.Module, sentences: Sequence[str]) -> Report:
 
 @torch.no_grad()
 def translate_it(model: nn.Module, sentence: str) -> str:
-    """Let a model choose *er*, *sie* or *es* for a sentence of the reader's own."""
+    """Let a model choose *er*, *sie* or *es* for a sentence."""
     tokens, x = encode(sentence)
     logits = model(x)[find_answer(tokens).adjective]  # (3,)
     return PRONOUNS[logits.argmax()]

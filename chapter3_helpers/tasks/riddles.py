@@ -2,7 +2,7 @@
 
 *It barks and eats bones.* The sound gives the animal away every time, the food four times out of
 five. The animal is read from the row of the full stop. A head that keeps all its weights learns to
-look at the sound alone, and has to guess where the sound is missing. A head that loses weights at
+look only at the sound, and has to guess where the sound is missing. A head that loses weights at
 random while it learns looks at both clues.
 
 Taught in ``05_dropout``.

@@ -123,8 +123,8 @@ def trained(
         make: a class, or a function that returns a model.
         train: is called with the model, ``progress`` and ``watch``, as in ``minimise``.
         arguments: those of ``make``.
-        every: keep a copy after every so many batches (default: only the model at the end). No
-            bar is shown then.
+        every: keep a copy every this many batches, and show no bar (default: keep only the model
+            at the end, and show a bar).
         seed: of the model's first weights. Torch's own generator is left as it is.
 
     >>> def train(layer, **options):

@@ -93,7 +93,7 @@ def accuracy_by_length(model: nn.Module, lengths: Iterable[int]) -> torch.Tensor
 
 
 def trained_translator(kind: type[nn.Module], d: int = 64, seed: int = 123) -> Trained:
-    """Train an ``EncoderDecoder``, a ``BahdanauDecoder`` or a class of the reader's, once.
+    """Train an ``EncoderDecoder``, a ``BahdanauDecoder`` or your own class, once.
 
     ``d`` is the width of its state. The first call takes some seconds and shows a bar.
     """

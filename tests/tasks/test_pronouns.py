@@ -65,13 +65,14 @@ def test_the_answer_is_worked_out_from_the_words(sentence, answer):
     [
         ("The fox was sour", "must consist of the words .*; got 'fox'"),
         ("  ", "must consist of the words .*; got none"),
+        (7, "must be a string, got int"),
         ("The milk was", "must hold one adjective of .*; got 'the milk was'"),
         ("The sour milk was sweet", "must hold one adjective of"),
         ("The dog was sour", "must hold the noun that is meant, .*milk.*; got 'the dog was sour'"),
     ],
 )
 def test_a_sentence_without_an_answer_is_refused(sentence, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         translate_it(learned("pronouns"), sentence)
 
 

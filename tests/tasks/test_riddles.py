@@ -29,3 +29,5 @@ def test_probabilities_come_in_order_and_sum_to_1():
 def test_a_riddle_without_a_word_is_refused():
     with pytest.raises(ValueError, match="riddle must hold a word, such as 'It barks'"):
         encode(" . ")
+    with pytest.raises(TypeError, match="riddle must be a string, got int"):
+        encode(7)

@@ -27,6 +27,8 @@ def test_a_reader_takes_any_three_words():
     for sentence in ("", "Ann slept"):
         with pytest.raises(ValueError, match="3 words, such as 'Ann thanked Bob', got "):
             answer(two, sentence)
+    with pytest.raises(TypeError, match="sentence must be a string, got int"):
+        encode(7)
 
 
 def test_every_batch_has_words_of_its_own_and_two_different_ones_in_a_sentence():
