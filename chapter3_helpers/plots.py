@@ -11,11 +11,25 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex
+from matplotlib.patches import Rectangle
 
-from chapter3_helpers._checks.numbers import check_sizes
-from chapter3_helpers._figures.arrays import check_labels, read_numbers, to_array
-from chapter3_helpers._figures.cells import colour_scale, hatch, write_numbers
-from chapter3_helpers._figures.colours import CELL_BORDER, KEY_LABEL, QUERY_LABEL, WEIGHT_COLOURS
+from chapter3_helpers._figures.arrays import (
+    check_labels,
+    farthest_from_zero,
+    hidden_cells,
+    to_array,
+    to_floats,
+)
+from chapter3_helpers._figures.colours import (
+    CELL_BORDER,
+    KEY_LABEL,
+    QUERY_LABEL,
+    SIGNED_COLOURS,
+    WEIGHT_COLOURS,
+    ink,
+)
 from chapter3_helpers._figures.described import (
     DescribedFigure,
     add_axes,
@@ -23,12 +37,8 @@ from chapter3_helpers._figures.described import (
     own_axes,
     table,
 )
-from chapter3_helpers._figures.labels import (
-    LONGEST_LABEL,
-    label_in_full,
-    label_ticks,
-    title_words,
-)
+from chapter3_helpers._figures.labels import label_in_full, label_ticks, title_words
+from chapter3_helpers._figures.writing import LONGEST_LABEL, written
 
 __all__ = [
     "KEY_LABEL",
@@ -41,6 +51,8 @@ __all__ = [
     "to_array",
 ]
 
+WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", WEIGHT_COLOURS)
+SIGNED_MAP = LinearSegmentedColormap.from_list("signed", SIGNED_COLOURS)
 MOST_ANNOTATED = 14  # rows or columns; beyond that the numbers in the cells would collide
 MOST_TICKS = 12  # points with a label of their own under a logarithmic axis
 
@@ -84,9 +96,7 @@ def heatmap(
     ... ).description.splitlines()[0]
     'Heatmap: attention weights. Rows: query (attending); columns: key (attended to).'
     """
-    import seaborn  # here, since it brings pandas, and nothing else in this file needs it
-
-    matrix, hide = read_numbers(weights, hidden, ("queries", "keys"))
+    matrix, hide = _read(weights, hidden, "queries", "keys")
     keys = queries if keys is None else keys
     rows, columns = matrix.shape
     check_labels(rows, queries=queries)
@@ -94,27 +104,15 @@ def heatmap(
     numbered = max(rows, columns) <= MOST_ANNOTATED if annotate is None else annotate
     wide, high = (0.62, 0.5) if numbered else (0.4, 0.34)  # inches of a cell; numbers need room
     ax = own_axes((2.8 + wide * columns, 2.2 + high * rows)) if ax is None else ax
-    colours = colour_scale(matrix, hide, signed)
-    seaborn.heatmap(
-        np.clip(matrix, *colours.get_clim()),
-        vmin=colours.norm.vmin,
-        vmax=colours.norm.vmax,
-        cmap=colours.cmap,
-        mask=hide,
-        square=True,
-        linewidths=0.5,
-        linecolor=CELL_BORDER,
-        cbar_kws={"shrink": 0.8},
-        ax=ax,
-    )
-    ax.spines[:].set(visible=True, color=CELL_BORDER, linewidth=0.5)
+    colours = _colour_scale(matrix, hide, signed)
+    _draw_cells(ax, matrix, hide, colours, cbar_kws={"shrink": 0.8})
+    ax.spines[:].set(color=CELL_BORDER, linewidth=0.5)
     bar = ax.collections[-1].colorbar
     bar.outline.set(visible=True, color=CELL_BORDER, linewidth=0.5)
     if signed and not (matrix[~hide] < 0).any():  # no half of it for numbers that are not there
         bar.ax.set_ylim(0, colours.norm.vmax)
     if numbered:
-        write_numbers(ax, matrix, hide, colours)
-    hatch(ax, hide)
+        _write_numbers(ax, matrix, hide, colours)
     ax.set_title(**title_words(title))
     ax.set(xlabel=xlabel, ylabel=ylabel)
     label_ticks(ax.xaxis, np.arange(columns) + 0.5, keys, rotation=45)
@@ -154,8 +152,7 @@ def head_grid(
         TypeError, ValueError: ``weights`` is not a stack of matrices of real numbers, labels or
             ``hidden`` do not fit it, or ``columns`` is not an integer of at least 1.
     """
-    check_sizes(columns=columns)
-    stack, hide = read_numbers(weights, hidden, ("heads", "queries", "keys"))
+    stack, hide = _read(weights, hidden, "heads", "queries", "keys")
     heads, num_queries, num_keys = stack.shape
     keys = queries if keys is None else keys
     titles = [f"head {head}" for head in range(heads)] if titles is None else titles
@@ -164,7 +161,7 @@ def head_grid(
     check_labels(heads, titles=titles)
     columns = min(columns, heads)
     rows = -(-heads // columns)
-    colours = colour_scale(stack, hide, signed=False)
+    colours = _colour_scale(stack, hide, signed=False)
     panel = (max(1.7, 0.5 + 0.28 * num_keys), max(1.7, 0.8 + 0.28 * num_queries))
     figure = DescribedFigure(
         figsize=(panel[0] * columns + 1.8, panel[1] * rows + 1.5), layout="compressed"
@@ -176,16 +173,9 @@ def head_grid(
     )
     for head in range(heads):
         ax = add_axes(figure, rows, columns, head + 1)
-        ax.pcolormesh(
-            np.ma.array(stack[head], mask=hide[head]),
-            norm=colours.norm,
-            cmap=colours.cmap,
-            edgecolors=CELL_BORDER,
-            linewidth=0.5,
+        _draw_cells(
+            ax, stack[head], hide[head], colours, cbar=False, xticklabels=False, yticklabels=False
         )
-        ax.set_aspect("equal")
-        ax.invert_yaxis()
-        hatch(ax, hide[head])
         ax.set_title(**title_words(titles[head], LONGEST_LABEL), fontsize=10)
         bottom, left = head + columns >= heads, head % columns == 0
         label_ticks(ax.xaxis, np.arange(num_keys) + 0.5, keys if bottom else [""] * num_keys, 90)
@@ -199,6 +189,51 @@ def head_grid(
     figure.supylabel(QUERY_LABEL, fontsize=10)
     figure.colorbar(colours, ax=figure.axes, shrink=0.7)
     return figure
+
+
+def _read(weights: Any, hidden: Any, *dims: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights as floats, and a boolean array of the cells that show no number."""
+    values = to_floats(weights, "weights")
+    if values.ndim != len(dims):
+        raise ValueError(f"weights must have shape ({', '.join(dims)}), got {values.shape}")
+    return values, np.broadcast_to(hidden_cells(values, hidden), values.shape)
+
+
+def _colour_scale(values: np.ndarray, hide: np.ndarray, signed: bool) -> ScalarMappable:
+    """Choose the colour scale: 0 to 1 for weights, symmetric around 0 for signed numbers.
+
+    Weights after dropout reach beyond 1, and then the scale does.
+    """
+    limit = farthest_from_zero(values, hide)
+    if signed:
+        return ScalarMappable(Normalize(-limit, limit), SIGNED_MAP)
+    return ScalarMappable(Normalize(0.0, max(1.0, limit)), WEIGHT_MAP)
+
+
+def _draw_cells(
+    ax: Axes, matrix: np.ndarray, hide: np.ndarray, colours: ScalarMappable, **bar: Any
+) -> None:
+    """Draw the cells of a matrix; hidden ones are hatched, so that none looks like a 0."""
+    import seaborn  # here, since it brings pandas, and nothing else in this file needs it
+
+    low, high = colours.get_clim()
+    look = {"square": True, "linewidths": 0.5, "linecolor": CELL_BORDER, "cmap": colours.cmap}
+    seaborn.heatmap(
+        np.clip(matrix, low, high), vmin=low, vmax=high, mask=hide, ax=ax, **look, **bar
+    )
+    ax.spines[:].set_visible(True)
+    for row, column in np.argwhere(hide):
+        style = {"facecolor": "0.92", "edgecolor": "0.7", "hatch": "////", "linewidth": 0}
+        ax.add_patch(Rectangle((column, row), 1, 1, **style))
+
+
+def _write_numbers(ax: Axes, matrix: np.ndarray, hide: np.ndarray, colours: ScalarMappable) -> None:
+    """Write a number into every cell that is not hidden, in the ink that its colour asks for."""
+    grounds, numbers = colours.to_rgba(matrix), written(matrix, hide, decimals=2)
+    middle = {"ha": "center", "va": "center", "fontsize": 9}
+    for row, column in np.argwhere(~hide):
+        tone = ink(to_hex(grounds[row, column]))
+        ax.text(column + 0.5, row + 0.5, numbers[row][column], color=tone, **middle)
 
 
 def line_plot(
@@ -239,7 +274,7 @@ def line_plot(
     for i, (label, values) in enumerate(lines.items()):
         values = to_array(values)
         ax.plot(points, values, styles[i % len(styles)], marker=marker, markersize=4, label=label)
-        numbers = " ".join(f"{value:.{decimals}f}" for value in values)
+        numbers = " ".join(f"{value:z.{decimals}f}" for value in values)
         description.append(f"{label}: {numbers}" if describe_values else f"curve: {label}")
     ax.set_xscale("log" if logx else "linear")
     ax.set_yscale("log" if logy else "linear")
@@ -281,12 +316,12 @@ def bar_panels(labels: Sequence[str], panels: Mapping[str, Any]) -> DescribedFig
         check_labels(len(values), labels=labels)
         places = np.arange(len(values))
         bars = ax.bar(places, values, width=0.6, color=WEIGHT_COLOURS[2])
-        ax.bar_label(bars, [f"{value:.2f}" for value in values], padding=2)
+        ax.bar_label(bars, [f"{value:z.2f}" for value in values], padding=2)
         ax.axhline(0, color="black", linewidth=0.8)
         ax.margins(y=0.15)
         ax.spines[["top", "right"]].set_visible(False)
         ax.set_title(**title_words(title))
         label_ticks(ax.xaxis, places, labels, rotation=0)
-        numbers = (f"{label} {value:.4f}" for label, value in zip(labels, values, strict=True))
+        numbers = (f"{label} {value:z.4f}" for label, value in zip(labels, values, strict=True))
         ax.description = f"Bars: {title}. {', '.join(numbers)}"
     return figure

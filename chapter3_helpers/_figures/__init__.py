@@ -1,8 +1,8 @@
-"""What figures and explorers are made of.
+"""What figures, diagrams and explorers are made of; all but the first two need NumPy alone.
 
 ``described``  figures that carry their description in words
-``cells``      how the cells of a matrix look
 ``labels``     tick labels in any script
-``colours``    scales from number to colour, and axis names; needs NumPy alone
-``arrays``     tensors and lists as NumPy arrays; needs NumPy alone
+``arrays``     tensors and lists as NumPy arrays
+``writing``    numbers and names as text, and which of many are shown
+``colours``    scales from number to colour, and axis names
 """

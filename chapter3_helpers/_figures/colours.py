@@ -1,11 +1,15 @@
 """The colours and axis names that figures and explorers share; they need NumPy alone.
 
-A scale is a row of anchors, evenly spaced from 0 to 1, with straight lines between them.
+A scale is a row of anchors, evenly spaced from 0 to 1, with straight lines between them. Figures
+make a matplotlib map of it; diagrams and explorers take one of its ``LEVELS`` for each number.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
+
+from chapter3_helpers._figures.arrays import farthest_from_zero
 
 QUERY_LABEL = "query (attending)"
 KEY_LABEL = "key (attended to)"
@@ -26,6 +30,31 @@ CELL_BORDER = "#b0b0b0"  # shows a white cell on a white page, and a dark one on
 QUERY_COLOUR = "#0072B2"  # blue
 KEY_COLOUR = "#D55E00"  # vermilion
 VALUE_COLOUR = "#009E73"  # bluish green
+
+LEVELS = 100  # colours a scale is divided into
+
+
+def levels(
+    values: np.ndarray, hide: np.ndarray, signed: bool, limit: float | None = None
+) -> np.ndarray:
+    """Return the place of every number on its scale, from 0 to ``LEVELS``.
+
+    Weights go from 0 to 1; signed numbers from -``limit`` to ``limit`` (default: the largest of
+    them), with zero in the middle.
+
+    >>> levels(np.array([-1.0, 0.0, 0.5]), np.zeros(3, bool), signed=True)
+    array([ 0, 50, 75])
+    """
+    shown = np.where(hide, 0.0, values)
+    if signed:
+        shown = (shown / (limit or farthest_from_zero(values, hide)) + 1) / 2
+    return np.rint(np.clip(shown, 0, 1) * LEVELS).astype(int)
+
+
+@lru_cache
+def palette(colours: tuple[str, ...]) -> np.ndarray:
+    """Return the colour of every level of a scale, as #rrggbb."""
+    return np.array([shade(level / LEVELS, colours) for level in range(LEVELS + 1)])
 
 
 def shade(share: float, colours: Sequence[str]) -> str:

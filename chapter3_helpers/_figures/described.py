@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from chapter3_helpers._figures.arrays import aligned
+from chapter3_helpers._figures.writing import aligned, written
 
 
 class DescribedFigure(Figure):
@@ -83,11 +83,6 @@ def own_axes(size: tuple[float, float]) -> DescribedAxes:
 
 def table(matrix: np.ndarray, hide: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> str:
     """Write a matrix as text, one line per query; hidden cells read ``hidden``."""
-    rounded = np.round(matrix, 4) + 0.0  # so that there is no -0.0000
-    cells = [
-        ["hidden" if hide[i, j] else f"{rounded[i, j]:.4f}" for j in range(matrix.shape[1])]
-        for i in range(matrix.shape[0])
-    ]
-    header = ["", *(str(key) for key in keys)]
+    cells = written(matrix, hide, decimals=4)
     rows = [[str(query), *row] for query, row in zip(queries, cells, strict=True)]
-    return "\n".join(map(str.rstrip, aligned([header, *rows])))
+    return "\n".join(map(str.rstrip, aligned([["", *map(str, keys)], *rows])))

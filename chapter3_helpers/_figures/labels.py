@@ -13,7 +13,8 @@ from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-LONGEST_LABEL = 14
+from chapter3_helpers._figures.writing import LONGEST_LABEL, short
+
 JOINER = "\u200d"  # binds emoji together, and draws nothing
 
 
@@ -56,9 +57,7 @@ def printable(text: str, longest: int | None = None) -> str:
     if font_families(text) is None:
         default = _font_characters(font_manager.findfont("DejaVu Sans"))
         text = "".join(c if ord(c) in default else f"U+{ord(c):04X}" for c in text)
-    if longest is not None and len(text) > longest:
-        text = text[: longest - 1] + "…"
-    return text
+    return text if longest is None else short(text, longest)
 
 
 @functools.lru_cache(maxsize=4096)

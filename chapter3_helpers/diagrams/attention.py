@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.writing import short
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
-from chapter3_helpers.diagrams.core.painting import short
 
 MOST_LANES = 4  # heads that are drawn below each other
 CELL = 12  # pixels: six tokens and dropout still fit on a screen

@@ -35,7 +35,7 @@ def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
         Plane(
             name=title,
             at=(panel, 0),
-            shape=f"a · b = {round(float(dot), 2) + 0:.2f}",
+            shape=f"a · b = {float(dot):z.2f}",
             vectors=np.stack([vector, b]),
             labels=["a", "b"],
             kinds=["query", "key"],

@@ -4,7 +4,6 @@ from functools import cache
 
 import numpy as np
 
-from chapter3_helpers._checks.numbers import check_size
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 # step -> the notebook that builds it
@@ -75,7 +74,7 @@ def attention_map(notebook: int | None = None) -> Diagram:
         The diagram, to be the last line of a cell.
 
     Raises:
-        TypeError, ValueError: there is no such notebook.
+        ValueError: there is no such notebook.
 
     >>> print("\\n".join(attention_map(2).description.splitlines()[:3]))
     Diagram: You are here: softmax and mix.
@@ -84,8 +83,8 @@ def attention_map(notebook: int | None = None) -> Diagram:
     """
     if notebook is None:
         notebook = LAST + 1  # after all of them
-    elif check_size("notebook", notebook, 0) > LAST:
-        raise ValueError(f"notebook must be at most {LAST}, got {notebook}")
+    elif notebook not in range(LAST + 1):
+        raise ValueError(f"notebook must be from 0 to {LAST}, got {notebook!r}")
     built = (state_in(notebook, step) != "grey" for step in ("queries", "mask", "dropout"))
     projected, masked, dropped = built
     numbers = example_numbers(projected, masked, dropped)

@@ -30,7 +30,7 @@ def rotary_diagram(queries: Any, keys: Any, dots: Any, titles: Sequence[str]) ->
         Plane(
             name=title,
             at=(panel, 0),
-            shape=f"dot product {dots[panel]:.2f}",
+            shape=f"dot product {float(dots[panel]):z.2f}",
             vectors=np.stack([queries[panel], keys[panel]]),
             labels=["query", "key"],
             kinds=["query", "key"],

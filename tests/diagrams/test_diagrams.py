@@ -18,10 +18,10 @@ from matplotlib.textpath import TextPath
 from chapter3_helpers._figures.colours import KEY_COLOUR, QUERY_COLOUR, VALUE_COLOUR
 from chapter3_helpers.diagrams import Arrow, Block, Bracket, Diagram, Plane
 from chapter3_helpers.diagrams.core.drawing import draw
+from chapter3_helpers.diagrams.core.graph import find_route
 from chapter3_helpers.diagrams.core.layout import WIDEST
-from chapter3_helpers.diagrams.core.routes import find_route
+from chapter3_helpers.diagrams.core.painting import colours_of
 from chapter3_helpers.diagrams.core.scene import Box, Cells, Line, Text, text_width
-from chapter3_helpers.diagrams.core.shades import colours_of, written
 from tests.diagrams import check_overlaps, crosses, text_box
 
 X = np.array([[0.5, -1.25, 0.0], [2.0, 0.125, 1.0]])
@@ -63,20 +63,16 @@ def bracket(*names):
         (lambda: plane(vectors=[[1.0, np.nan]]), r"finite and \(n, 2\)"),
         (lambda: plane(labels=[]), "labels must hold 1 labels"),
         (lambda: Arrow("x", "y", via="left"), "via must be one of"),
-        (lambda: Arrow("x", "y", weight=1.5), "weight must be from 0 to 1"),
         (lambda: Diagram("t", blocks("x", "x")), "names of their own, got two 'x'"),
         (lambda: arrow("x", "w"), "that are there, got 'w'"),
         (lambda: bracket("x", "w"), "that are there, got 'w'"),
         (lambda: Diagram("t", [x(), x(name="y")]), "places of their own, got 'x' and 'y' at "),
         (lambda: arrow("x", "z"), "must not cross a block"),
-        (lambda: x(name=3), "name must be a text, got int"),
         (lambda: x(values=np.ones(3) * 1j), "must be real numbers"),
-        (lambda: x(values="abc", kind="tokens"), "must be texts"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(make, words):
-    of_another_type = ("got int", "real numbers", "texts")
-    with pytest.raises(TypeError if words.endswith(of_another_type) else ValueError, match=words):
+    with pytest.raises(TypeError if "real numbers" in words else ValueError, match=words):
         make()
 
 
@@ -265,7 +261,7 @@ def test_every_text_is_nine_pixels_high_in_a_window_of_900():
 
 
 def test_no_zero_has_a_sign():
-    assert written(Block(name="x", values=[-0.00001, 0.5])) == [["0.0000", "0.5000"]]
+    assert Block(name="x", values=[-0.00001, 0.5]).written() == [["0.0000", "0.5000"]]
 
 
 @pytest.mark.parametrize("text", ["journey", "(T, d)", "@ W_query"])

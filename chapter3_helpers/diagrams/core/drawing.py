@@ -2,8 +2,7 @@
 
 from itertools import pairwise
 
-from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
-from chapter3_helpers.diagrams.core.graph import Graph
+from chapter3_helpers.diagrams.core.graph import Graph, Route
 from chapter3_helpers.diagrams.core.layout import (
     MARGIN,
     TURN,
@@ -11,7 +10,7 @@ from chapter3_helpers.diagrams.core.layout import (
     turning,
 )
 from chapter3_helpers.diagrams.core.painting import highlight, paint
-from chapter3_helpers.diagrams.core.routes import Route
+from chapter3_helpers.diagrams.core.parts import Arrow, Bracket
 from chapter3_helpers.diagrams.core.scene import Box, Line, Point, Scene, Text, text_width
 
 ORDER = ("grey", "known", "lit")  # what is lit lies on top
@@ -26,7 +25,7 @@ def draw(graph: Graph) -> Scene:
         Text(MARGIN, MARGIN + 14 + 20 * line, text, size, "start", bold)
         for line, (text, size, bold) in enumerate(layout.title)
     ]
-    ways = sorted(layout.routes, key=lambda way: ORDER.index(graph.state_of(*way[:2])))
+    ways = sorted(graph.ways, key=lambda way: ORDER.index(graph.state_of(*way[:2])))
     arrows = [item for way in ways for item in draw_arrow(layout, *way)]
     for bracket in sorted(graph.brackets, key=lambda bracket: -len(bracket.blocks)):
         items += draw_bracket(layout, bracket, arrows)

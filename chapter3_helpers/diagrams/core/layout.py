@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from textwrap import wrap
 
-from chapter3_helpers.diagrams.core.arrows import Arrow, Bracket
-from chapter3_helpers.diagrams.core.graph import Graph
+from chapter3_helpers.diagrams.core.graph import Graph, Route
 from chapter3_helpers.diagrams.core.painting import NAME_SIZE, TEXT_SIZE, measure
-from chapter3_helpers.diagrams.core.routes import Route
+from chapter3_helpers.diagrams.core.parts import Arrow, Bracket
 from chapter3_helpers.diagrams.core.scene import text_width
 
 SMALLEST_CELL = 3  # pixels
@@ -48,12 +47,6 @@ class Layout:
         self.graph = graph
         self.columns = 1 + max(thing.at[0] for thing in graph.blocks)
         self.rows = 1 + max(thing.at[1] for thing in graph.blocks)
-        self.routes = [
-            (arrow, source, route)
-            for arrow in graph.arrows
-            if arrow.weight is None
-            for source, route in zip(arrow.sources, graph.ways(arrow), strict=True)
-        ]
         self._extents: dict[str, Extent] = {}
         self._find_room()
         self._fit()
@@ -75,7 +68,7 @@ class Layout:
         room[self.columns - 1] = 0.0
         self.beside: list[tuple[Route, float]] = []  # upright arrows, and how wide their words are
         self.turns: dict[tuple, list] = defaultdict(list)  # (gap, side) -> which arrows turn there
-        for arrow, source, route in self.routes:
+        for arrow, source, route in self.graph.ways:
             start, end = sorted((route.source[0], route.target[0]))
             for gap in range(start, end):
                 room[gap] = max(room[gap], BARE * (not arrow.sign))
@@ -162,7 +155,7 @@ class Layout:
             up[row] = max(up[row], size.up)
             down[row] = max(down[row], size.down)
         high = defaultdict(lambda: 16.0)  # gap below a row -> height of what passes there
-        for arrow, _, route in self.routes:
+        for arrow, _, route in self.graph.ways:
             if route.upright:
                 high[route.row_gap] = max(high[route.row_gap], 34 if arrow.text else 28)
         for arrow in self.graph.arrows:
@@ -187,7 +180,7 @@ class Layout:
     def channels(self) -> dict[int, dict]:
         """Gap below a row -> whose line runs along it -> whether it has words."""
         channels = defaultdict(dict)
-        for arrow, source, route in self.routes:
+        for arrow, source, route in self.graph.ways:
             if route.turn == "below":
                 lines, line = channels[route.row_gap], turning(arrow, source)
                 lines[line] = lines.get(line, False) or bool(arrow.text)

@@ -1,19 +1,36 @@
-"""How blocks look and how much room they take: cells, names, shapes, labels, marks."""
+"""How blocks and planes look and how much room they take: colours, names, labels, marks."""
 
+import math
 from dataclasses import dataclass
-from functools import lru_cache
 
-from chapter3_helpers._figures.colours import ink
-from chapter3_helpers.diagrams.core.blocks import Block, Plane
-from chapter3_helpers.diagrams.core.plane import paint_plane
-from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Text, text_width
-from chapter3_helpers.diagrams.core.shades import HUES, colours_of, written
+import numpy as np
+
+from chapter3_helpers._figures.colours import (
+    KEY_COLOUR,
+    QUERY_COLOUR,
+    SIGNED_COLOURS,
+    VALUE_COLOUR,
+    WEIGHT_COLOURS,
+    ink,
+    levels,
+    palette,
+)
+from chapter3_helpers._figures.writing import short, some_of
+from chapter3_helpers.diagrams.core.parts import Block, Plane
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Point, Text, text_width
 
 NAME_SIZE, TEXT_SIZE = 13, 12
-MOST_CELLS = 32  # rows or columns; of more, so many are drawn, evenly spaced
+MOST_CELLS = 32  # rows or columns
 PAD = 5  # around a block; that of a lit one is coloured
-MOST_LETTERS = 14  # of a label
 LABEL_ROW = 15  # the height of labels above columns
+HUES = {"query": QUERY_COLOUR, "key": KEY_COLOUR, "value": VALUE_COLOUR}
+NEGATIVE = "#4a4a4a"  # what is below zero is grey in queries, keys and values
+SCALES = {kind: (NEGATIVE, "#ffffff", hue) for kind, hue in HUES.items()}
+SCALES |= {"weights": WEIGHT_COLOURS, "signed": SIGNED_COLOURS}
+OWNERS = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#0072B2", "#F0E442", "#D55E00", "#999999")
+TOKEN = "#80808022"
+EMPTY = "#80808033"  # a cell that is hidden, or not reached yet
+GAP = "none"  # where rows or columns are left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +66,8 @@ def measure(thing: Block | Plane, cell: int) -> Size:
         if thing.rows:
             high = max(high, 14)
             labels = 8 + max(text_width(short(label), bold=True) for label in thing.rows)
-        rows, columns = thing.values.shape
-        width, height = wide * len(drawn(columns)), high * len(drawn(rows))
+        rows, columns = drawn(thing)
+        width, height = wide * len(columns), high * len(rows)
     lines = captions(thing)
     half = max([width / 2, *(text_width(*line) / 2 for line in lines)])
     above += sum(size + 3 for _, size, _ in lines) + 2
@@ -66,16 +83,25 @@ def measure(thing: Block | Plane, cell: int) -> Size:
     )
 
 
-@lru_cache
-def drawn(count: int) -> tuple[int, ...]:
-    """Return which of so many rows or columns are drawn: all of them, or evenly spaced ones.
+def drawn(block: Block) -> tuple[list[int | None], list[int | None]]:
+    """Return which rows and which columns of a block are drawn, None for a gap."""
+    rows, columns = block.values.shape
+    return (
+        some_of(rows, MOST_CELLS, block.picked),
+        some_of(columns, MOST_CELLS, block.picked_column),
+    )
 
-    >>> drawn(4), drawn(768)[:3], drawn(768)[-1]
-    ((0, 1, 2, 3), (0, 25, 49), 767)
-    """
-    if count <= MOST_CELLS:
-        return tuple(range(count))
-    return tuple(round(step * (count - 1) / (MOST_CELLS - 1)) for step in range(MOST_CELLS))
+
+def colours_of(block: Block) -> np.ndarray:
+    """Return the colour of every cell."""
+    if block.kind == "tokens":
+        return np.full(block.values.shape, TOKEN)
+    if block.state == "grey":
+        return np.full(block.values.shape, EMPTY)
+    if block.kind == "owner":
+        return np.array(OWNERS)[block.values.astype(int) % len(OWNERS)]
+    places = levels(block.values, block.hidden, block.kind != "weights", block.limit)
+    return np.where(block.hidden, EMPTY, palette(SCALES[block.kind])[places])
 
 
 def captions(thing: Block | Plane) -> list[tuple[str, float, bool]]:
@@ -84,25 +110,17 @@ def captions(thing: Block | Plane) -> list[tuple[str, float, bool]]:
     if not name:
         return []
     lines = [(name, NAME_SIZE, True)]
-    return [*lines, (thing.shape, TEXT_SIZE, False)] if thing.shape else lines
+    shape = thing.shape_words
+    return [*lines, (shape, TEXT_SIZE, False)] if shape else lines
 
 
 def texts_of(block: Block) -> list[list[str]] | None:
     """Return what stands in the cells, if anything does."""
     if block.kind == "tokens":
-        return [[short(text) for text in row] for row in written(block)]
+        return [[short(text) for text in row] for row in block.written()]
     if block.numbers and block.state != "grey":
-        return written(block, most=2, hide="")
+        return block.written(decimals=2, hidden="")
     return None
-
-
-def short(text: str) -> str:
-    """Cut a token that is too long to stand beside cells.
-
-    >>> short("uncharacteristically"), short("journey")
-    ('uncharacteris…', 'journey')
-    """
-    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"
 
 
 def highlight(size: Size, x: float, y: float) -> Box:
@@ -125,7 +143,7 @@ def paint(thing: Block | Plane, size: Size, x: float, y: float) -> Group:
         tone = "ink" if bold and thing.state != "grey" else "soft"
         items.append(Text(x, base, text, points, "middle", bold, tone))
         base -= points + 3
-    return Group(thing.label, items)
+    return Group(thing, items)
 
 
 def _edge(block: Block, size: Size, left: float, top: float) -> Box:
@@ -135,37 +153,38 @@ def _edge(block: Block, size: Size, left: float, top: float) -> Box:
     return Box(left, top, size.width, size.height, "", edge, line, dashed=grey)
 
 
-def _part(block: Block, table: list[list]) -> list[list]:
-    """Return the rows and columns that are drawn."""
-    rows, columns = map(drawn, block.values.shape)
-    if len(rows) == len(table) and len(columns) == len(table[0]):
-        return table
-    return [[table[i][j] for j in columns] for i in rows]
-
-
 def _paint_cells(block: Block, size: Size, left: float, top: float) -> list:
     wide, high = size.cell
-    rows, columns = map(drawn, block.values.shape)
-    colours = _part(block, colours_of(block).tolist())
-    hidden, notes = _part(block, block.hidden.tolist()), _part(block, written(block))
+    rows, columns = drawn(block)
+
+    def part(table: list[list], gap) -> list[list]:
+        """Return what is drawn of a table."""
+        if not table or None not in (*rows, *columns):
+            return table
+        return [[gap if None in (i, j) else table[i][j] for j in columns] for i in rows]
+
+    colours = part(colours_of(block).tolist(), GAP)
+    hidden, notes = part(block.hidden.tolist(), False), part(block.written(), "…")
     items: list = [Cells(left, top, size.cell, colours, notes, hidden)]
     if block.kind != "tokens":
         items.append(_edge(block, size, left, top))
-    texts = texts_of(block)
-    for i, row in enumerate(_part(block, texts) if texts else ()):
+    for i, row in enumerate(part(texts_of(block) or [], "")):
         for j, text in enumerate(row):
-            spot = left + (j + 0.5) * wide, top + (i + 0.5) * high + 4
-            items.append(Text(*spot, text, TEXT_SIZE, tone=_ink(block, colours[i][j])))
-    if block.picked in rows:
-        items += _mark(left, top + rows.index(block.picked) * high, size.width, high)
-    if block.picked_column in columns:
-        items += _mark(left + columns.index(block.picked_column) * wide, top, wide, size.height)
+            if text:
+                spot = left + (j + 0.5) * wide, top + (i + 0.5) * high + 4
+                items.append(Text(*spot, text, TEXT_SIZE, tone=_ink(block, colours[i][j])))
+    row = None if block.picked is None else rows.index(block.picked)
+    column = None if block.picked_column is None else columns.index(block.picked_column)
+    if row is not None:
+        items += _mark(left, top + row * high, size.width, high)
+    if column is not None:
+        items += _mark(left + column * wide, top, wide, size.height)
     for i, k in enumerate(rows if block.rows else ()):
-        spot = left - 5, top + (i + 0.5) * high + 4
-        items.append(Text(*spot, short(block.rows[k]), TEXT_SIZE, "end", k == block.picked))
+        label, y = "⋮" if k is None else short(block.rows[k]), top + (i + 0.5) * high + 4
+        items.append(Text(left - 5, y, label, TEXT_SIZE, "end", i == row))
     for j, k in enumerate(columns if block.columns else ()):
-        spot = left + (j + 0.5) * wide, top - 5
-        items.append(Text(*spot, short(block.columns[k]), TEXT_SIZE, bold=k == block.picked_column))
+        label, x = "…" if k is None else short(block.columns[k]), left + (j + 0.5) * wide
+        items.append(Text(x, top - 5, label, TEXT_SIZE, bold=j == column))
     return items
 
 
@@ -178,3 +197,59 @@ def _ink(block: Block, ground: str) -> str:
 def _mark(x: float, y: float, width: float, height: float) -> list[Box]:
     """Draw a frame that is seen on light and on dark."""
     return [Box(x, y, width, height, "", "halo", 4), Box(x, y, width, height, "", "mark", 2)]
+
+
+def paint_plane(plane: Plane, left: float, top: float) -> list:
+    """Draw a plane from its upper left corner."""
+    size, half = plane.size, plane.size / 2
+    scale = half / plane.reach
+    origin = (left + half, top + half)
+
+    def spot(vector) -> Point:
+        return origin[0] + scale * float(vector[0]), origin[1] - scale * float(vector[1])
+
+    def arc(radius: float, start: float, end: float, tone: str, width: float) -> Line:
+        turns = np.linspace(start, end, 60)
+        return Line(
+            [spot((radius * math.cos(t), radius * math.sin(t))) for t in turns], tone, width
+        )
+
+    items: list = [
+        Box(left, top, size, size, "ground", "faint", 1, 4),
+        Line([(left + 4, origin[1]), (left + size - 4, origin[1])], "faint", 1),
+        Line([(origin[0], top + 4), (origin[0], top + size - 4)], "faint", 1),
+    ]
+    if plane.circle:
+        items.append(arc(1.0, 0.0, 2 * math.pi, "faint", 1))
+    if plane.angle is not None:
+        a, b = plane.vectors[list(plane.angle)]
+        start = math.atan2(a[1], a[0])
+        radius = 0.35 * min(float(np.hypot(*a)), float(np.hypot(*b)))
+        items.append(arc(radius, start, start + plane.turned(), "ink", 1.5))
+    if plane.shadow is not None:
+        foot = spot(plane.shadow_of())
+        items += [
+            Line([spot(plane.vectors[plane.shadow[0]]), foot], "soft", 1.5, dashed=True),
+            Line([origin, foot], "shadow", 7),
+        ]
+    at_tip: dict[tuple, list[str]] = {}
+    for vector, label, kind in zip(plane.vectors, plane.labels, plane.kinds, strict=True):
+        items.append(Line([origin, spot(vector)], HUES.get(kind, "ink"), 2.5, head=True))
+        if label:
+            at_tip.setdefault(tuple(np.round(vector, 6) + 0.0), []).append(label)
+    for tip, labels in at_tip.items():  # vectors that end in the same place share their words
+        items.append(_tip(spot(tip), origin, ", ".join(labels), (left, left + size)))
+    return items
+
+
+def _tip(tip: Point, origin: Point, label: str, sides: tuple[float, float]) -> Text:
+    """Write a vector's label just beyond its tip, and within the plane."""
+    x, y = tip[0] - origin[0], tip[1] - origin[1]
+    length = math.hypot(x, y) or 1.0
+    half = text_width(label, bold=True) / 2
+    middle = tip[0] + (6 + half) * x / length
+    inside = min(max(middle, sides[0] + half + 2), sides[1] - half - 2)
+    baseline = tip[1] + 12 * y / length + 4
+    if abs(inside - middle) > 4:  # it was moved, and would lie on the arrow
+        baseline = tip[1] + (-9 if y <= 0 else 17)
+    return Text(inside, baseline, label, 12, "middle", True)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from chapter3_helpers.diagrams.core.parts import Block, Plane
+
 Point = tuple[float, float]
 # tone -> its colour in a picture, and live, where it has to be seen on light and on dark
 TONES = {
@@ -118,9 +120,9 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """All that is drawn of one block, and what it is called."""
+    """All that is drawn of one block."""
 
-    label: str
+    block: Block | Plane
     items: list
 
 

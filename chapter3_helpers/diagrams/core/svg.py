@@ -4,46 +4,48 @@ import html
 
 from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers.diagrams.core import drawing
-from chapter3_helpers.diagrams.core.blocks import Block, Plane
 from chapter3_helpers.diagrams.core.graph import Graph
-from chapter3_helpers.diagrams.core.painting import drawn
+from chapter3_helpers.diagrams.core.painting import EMPTY, GAP, drawn
+from chapter3_helpers.diagrams.core.parts import Block
 from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text, colour_of
-from chapter3_helpers.diagrams.core.shades import EMPTY
-from chapter3_helpers.diagrams.core.words import describe
 
 # all cells of a block are of one size, said once
 SIZES = "<style>.c3cells rect{width:var(--w);height:var(--h)}</style>"
 
 
-def draw(graph: Graph, strips: bool = False) -> str:
-    """Return a diagram as an ``svg`` element; its description says every arrow.
+def draw(graph: Graph, description: str, strips: bool) -> str:
+    """Return a diagram as an ``svg`` element.
 
     Args:
+        graph: what is drawn.
+        description: the same in words, the title on the first line.
         strips: whether each block is a button.
     """
     scene = drawing.draw(graph)
-    said = describe(graph, numbers=False).split("\n", 1)  # rows of cells say their numbers
+    said = description.split("\n", 1)
+    first = next(item for item in scene.items if isinstance(item, Group))
     pieces = [
         f'<svg viewBox="0 0 {scene.width:.0f} {scene.height:.0f}" width="{scene.width:.0f}" '
         f'role="group" aria-label="{html.escape(said[0])}" '
         'style="max-width:100%;height:auto;font-family:var(--jp-ui-font-family,sans-serif)">'
         f"<desc>{html.escape(said[-1])}</desc>{SIZES}"
     ]
-    blocks = enumerate(graph.blocks)  # they stand in the scene in their order
     for item in scene.items:
-        pieces.append(
-            _block(*next(blocks), item, strips) if isinstance(item, Group) else _paint(item)
-        )
+        if isinstance(item, Group):
+            pieces.append(_group(item, strips, item is first))
+        else:
+            pieces.append(_paint(item))
     return "".join([*pieces, "</svg>"])
 
 
-def _block(number: int, block: Block | Plane, group: Group, strips: bool) -> str:
+def _group(group: Group, strips: bool, first: bool) -> str:
     """Draw a block under its name."""
-    label = html.escape(group.label)
+    block = group.block
+    label = html.escape(block.label)
     role = 'role="img"'
     if strips:
         name = html.escape(block.name)
-        stop = f"data-stop=strip tabindex={-1 if number else 0}"
+        stop = f"data-stop=strip tabindex={0 if first else -1}"
         role = f'role="button" data-strip="{name}" {stop}'
     inside = "".join(
         _cells(part, _sides(block)) if isinstance(part, Cells) else _paint(part)
@@ -55,8 +57,8 @@ def _block(number: int, block: Block | Plane, group: Group, strips: bool) -> str
 def _sides(block: Block) -> tuple[list[str], list[str]]:
     """Return the attributes that say which query or key each row and each column is."""
     rows, columns = (
-        [f" data-{side}={n}" if side else "" for n in drawn(count)]
-        for side, count in zip(block.sides, block.values.shape, strict=True)
+        ["" if not side or n is None else f" data-{side}={n}" for n in numbers]
+        for side, numbers in zip(block.sides, drawn(block), strict=True)
     )
     return rows, columns
 
@@ -114,7 +116,7 @@ def _cells(item: Cells, sides: tuple[list[str], list[str]]) -> str:
         parts += [
             f"<rect x={x} fill={colour}{column} />"
             for x, colour, crossed, column in zip(columns, row[0], row[2], of_columns, strict=True)
-            if not crossed
+            if not crossed and colour != GAP
         ]
         parts.append("</g>")
     parts.append("</g>")

@@ -1,4 +1,4 @@
-"""What stands in a diagram: blocks of numbers, and vectors in a plane.
+"""What a diagram consists of: blocks of numbers, vectors in a plane, arrows, brackets.
 
 All of it is data. Where a thing stands is said by ``at=(column, row)``, in whole steps from the
 upper left; how large it is follows from its numbers.
@@ -6,19 +6,20 @@ upper left; how large it is follows from its numbers.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._checks.numbers import check_choice
-from chapter3_helpers._figures.arrays import check_labels, hidden_cells, to_array
+from chapter3_helpers._figures.arrays import check_labels, hidden_cells, to_floats
+from chapter3_helpers._figures.writing import written
 
 KINDS = ("signed", "query", "key", "value", "weights", "owner", "tokens")
 STATES = ("known", "lit", "grey")
+WAYS = (None, "below", "right")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class Thing:
     """What blocks and planes have in common."""
 
@@ -29,26 +30,20 @@ class Thing:
     caption: str | None = None
 
     def __post_init__(self):
-        if not isinstance(self.name, str):
-            raise TypeError(f"name must be a text, got {type(self.name).__name__}")
-        check_choice("state", self.state, STATES)
+        _check_choice("state", self.state, STATES)
+
+    @property
+    def shape_words(self) -> str:
+        """What is written for the shape."""
+        return self.shape or ""
 
     @property
     def label(self) -> str:
         """The name with the shape, ``queries (6, 2)``."""
-        return f"{self.name} {self.shape}" if self.shape else self.name
-
-    def _set_labels(self, name: str, count: int) -> None:
-        labels = getattr(self, name)
-        if labels is not None:
-            check_labels(count, **{name: labels})
-            self._set(name, tuple(map(str, labels)))
-
-    def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
+        return f"{self.name} {self.shape_words}".rstrip()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class Block(Thing):
     """A matrix or a vector, drawn as a small heat strip: one cell for each of its numbers.
 
@@ -91,50 +86,42 @@ class Block(Thing):
     limit: float | None = None
     zoom: int = 1
     sides: tuple[str, str] = ("", "")
-    lettered: bool = field(init=False, default=False)  # its shape was given, in letters
 
     def __post_init__(self):
         super().__post_init__()
-        check_choice("kind", self.kind, KINDS)
-        self._set("lettered", self.shape is not None)
-        values = self._read_values()
-        if self.shape is None:
-            self._set("shape", str(values.shape))
-        # from here on a matrix: tokens stand below each other, a vector is one row
-        hidden = None if self.hidden is None else to_array(self.hidden)
-        if self.kind == "tokens":
-            values, hide = values[:, None], np.zeros((len(values), 1), bool)
+        _check_choice("kind", self.kind, KINDS)
+        if self.kind == "tokens":  # below each other
+            values = np.array(list(self.values), dtype=object)
+            self.hidden = np.zeros((len(values), 1), bool)
         else:
-            hide = np.atleast_2d(hidden_cells(values, hidden))
-            values = np.atleast_2d(values)
-        self._set("values", values)
-        self._set("hidden", hide)
-        height, width = values.shape
-        check_index("picked", self.picked, height)
-        check_index("picked_column", self.picked_column, width)
-        self._set_labels("rows", height)
-        self._set_labels("columns", width)
-
-    def _read_values(self) -> np.ndarray:
-        if self.kind == "tokens":
-            if isinstance(self.values, str) or not all(isinstance(v, str) for v in self.values):
-                raise TypeError(f"values of block {self.name!r} must be texts, got {self.values!r}")
-            values = np.array(tuple(self.values), dtype=object)
-        else:
-            values = to_array(self.values)
-            if values.dtype.kind not in "fiub":
-                raise TypeError(
-                    f"values of block {self.name!r} must be real numbers, got {values.dtype}"
-                )
-            values = values.astype(float)
+            values = to_floats(self.values, f"values of block {self.name!r}")
+            self.hidden = np.atleast_2d(hidden_cells(values, self.hidden))
         if values.ndim not in (1, 2) or values.size == 0:
             raise ValueError(
                 f"values of block {self.name!r} must be a vector or a matrix, got {values.shape}"
             )
-        return values
+        self._given = values.shape  # from here on a matrix; a vector is one row
+        self.values = values[:, None] if self.kind == "tokens" else np.atleast_2d(values)
+        height, width = self.values.shape
+        _check_index("picked", self.picked, height)
+        _check_index("picked_column", self.picked_column, width)
+        self.rows = _labels("rows", self.rows, height)
+        self.columns = _labels("columns", self.columns, width)
+
+    def written(self, decimals: int = 4, hidden: str = "hidden") -> list[list[str]]:
+        """Write every cell; where all numbers are whole, such as counts, without decimals."""
+        if self.kind == "tokens":
+            return self.values.tolist()
+        shown = self.values[~self.hidden]
+        whole = (shown == np.round(shown)).all()
+        return written(self.values, self.hidden, 0 if whole else decimals, hidden)
+
+    @property
+    def shape_words(self) -> str:
+        return str(self._given) if self.shape is None else self.shape
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class Plane(Thing):
     """Vectors of two numbers as arrows from the origin; a circle makes a clock of them.
 
@@ -164,22 +151,17 @@ class Plane(Thing):
 
     def __post_init__(self):
         super().__post_init__()
-        vectors = to_array(self.vectors).astype(float)
+        self.vectors = vectors = to_floats(self.vectors, f"vectors of plane {self.name!r}")
         if vectors.ndim != 2 or vectors.shape[1] != 2 or not np.isfinite(vectors).all():
             raise ValueError(
                 f"vectors of plane {self.name!r} must be finite and (n, 2), got {vectors.shape}"
             )
         count = len(vectors)
-        self._set("vectors", vectors)
-        self._set("labels", ("",) * count if self.labels is None else self.labels)
-        self._set("kinds", ("signed",) * count if self.kinds is None else self.kinds)
-        self._set_labels("labels", count)
-        self._set_labels("kinds", count)
+        self.labels = _labels("labels", self.labels, count) or ("",) * count
+        self.kinds = _labels("kinds", self.kinds, count) or ("signed",) * count
         if self.reach is None:
             longest = float(np.linalg.norm(vectors, axis=1).max(initial=0.0))
-            self._set("reach", 1.4 * max(longest, float(self.circle)) or 1.0)
-        if self.shape is None:
-            self._set("shape", "")
+            self.reach = 1.4 * max(longest, float(self.circle)) or 1.0
 
     def turned(self) -> float:
         """Return by how much the second vector of ``angle`` is turned from the first, in radians,
@@ -194,6 +176,68 @@ class Plane(Thing):
         return ground * float(falls @ ground) / square if square else np.zeros(2)
 
 
-def check_index(name: str, value: int | None, count: int) -> None:
+@dataclass(frozen=True)
+class Arrow:
+    """An arrow from one block, or from several, to what is made of them.
+
+    Args:
+        source: the name of a block, or several names.
+        target: the name of a block, or the text of a bracket: then it ends at the frame, before
+            the first of its blocks.
+        text: what happens on the way, ``@ W_query``.
+        weight: from 0 to 1, how thick a straight line down is to be; its text is said, not drawn.
+        via: the way to take: ``right`` leads out and in again at the right, within a column;
+            ``below`` out at the bottom and along the gap there, to a row further down or the same.
+        sign: whether the text alone is drawn, between two neighbours, as in ``weights @ values``.
+    """
+
+    source: str | tuple[str, ...]
+    target: str
+    text: str = ""
+    weight: float | None = None
+    via: str | None = None
+    sign: bool = False
+
+    def __post_init__(self):
+        _check_choice("via", self.via, WAYS)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The names of the blocks that it comes from."""
+        return (self.source,) if isinstance(self.source, str) else tuple(self.source)
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A frame around blocks that belong together, such as those of one head.
+
+    Args:
+        text: what they are, ``head 0``.
+        blocks: their names. Nothing else may stand between them.
+        state: as for a block.
+    """
+
+    text: str
+    blocks: tuple[str, ...]
+    state: str = "known"
+
+    def __post_init__(self):
+        _check_choice("state", self.state, STATES)
+
+
+def _check_choice(name: str, value: Any, choices: tuple) -> None:
+    """Refuse a word that would be drawn as another one."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def _check_index(name: str, value: int | None, count: int) -> None:
     if value is not None and not 0 <= value < count:
         raise ValueError(f"{name} must be from 0 to {count - 1}, got {value!r}")
+
+
+def _labels(name: str, labels: Sequence[str] | None, count: int) -> tuple[str, ...] | None:
+    if labels is None:
+        return None
+    check_labels(count, **{name: labels})
+    return tuple(map(str, labels))

@@ -1,0 +1,58 @@
+"""Numbers and names as text, and which of many are shown; needs NumPy alone."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+LONGEST_LABEL = 14  # letters
+
+
+def written(
+    matrix: np.ndarray, hide: np.ndarray, decimals: int, hidden: str = "hidden"
+) -> list[list[str]]:
+    """Write every number of a matrix; no zero has a sign.
+
+    >>> written(np.array([[-0.001, 1.0]]), np.array([[False, True]]), decimals=2)
+    [['0.00', 'hidden']]
+    """
+    return [
+        [hidden if gone else f"{value:z.{decimals}f}" for value, gone in zip(*row, strict=True)]
+        for row in zip(matrix.tolist(), hide.tolist(), strict=True)
+    ]
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Write a table as lines: the first column begins on the left, all others end on the right.
+
+    >>> aligned([["", "a", "b"], ["row", "10", "2"]])
+    ['     a b', 'row 10 2']
+    """
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    return [" ".join([row[0].ljust(first), *map(str.rjust, row[1:], others)]) for row in rows]
+
+
+def short(text: str, longest: int = LONGEST_LABEL) -> str:
+    """Cut a text that is too long to stand beside cells.
+
+    >>> short("uncharacteristically"), short("journey")
+    ('uncharacteris…', 'journey')
+    """
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def some_of(count: int, most: int = 16, picked: int | None = None) -> list[int | None]:
+    """Return which of so many rows or columns to show: the first and the last, and the picked one.
+
+    None stands for a gap.
+
+    >>> some_of(20)
+    [0, 1, 2, 3, 4, 5, 6, 7, None, 13, 14, 15, 16, 17, 18, 19]
+    >>> some_of(20, picked=9)
+    [0, 1, 2, 3, 4, 5, 6, None, 9, None, 14, 15, 16, 17, 18, 19]
+    """
+    if count <= most:
+        return list(range(count))
+    first, last = most // 2, count - (most - 1) // 2
+    if picked is None or picked < first or picked >= last:
+        return [*range(first), None, *range(last, count)]
+    return [*range(first - 1), None, picked, None, *range(last + 1, count)]
