@@ -1,3 +1,4 @@
+import re
 import warnings
 
 import numpy as np
@@ -204,6 +205,31 @@ def test_line_plot_describes_its_curves():
     assert ax.description.splitlines()[-2:] == ["up: 1.0000 2.0000", "down: 2.0000 1.0000"]
     timed = line_plot([1], {"up": [0.123]}, **words, describe_values=False)
     assert "0.12" not in timed.description
+
+
+def grid(**changed):
+    return head_grid(**{"weights": [WEIGHTS], "queries": QUERIES, "keys": KEYS} | changed)
+
+
+@pytest.mark.parametrize(
+    ("draw", "words"),
+    [
+        (lambda: heatmap([1.0, 2.0], ["a"]), "weights must have shape (queries, keys), got (2,)"),
+        (lambda: heatmap(WEIGHTS, ["a"]), "queries must hold 2 labels, got 1"),
+        (lambda: heatmap(WEIGHTS, QUERIES, ["a"]), "keys must hold 3 labels, got 1"),
+        (lambda: heatmap(WEIGHTS, QUERIES, KEYS, hidden=causal_mask(2)), "(2, 3), got (2, 2)"),
+        (lambda: heatmap([[1.0 + 5.0j]], ["a"]), "weights must be real numbers, got complex128"),
+        (lambda: grid(weights=WEIGHTS), "weights must have shape (heads, queries, keys), got (2"),
+        (lambda: grid(hidden=[False] * 3), "hidden must have shape (2, 3) or (1, 2, 3), got (3,)"),
+        (lambda: grid(titles=["a", "b"]), "titles must hold 1 labels, got 2"),
+        (lambda: grid(queries=["a"]), "queries must hold 2 labels, got 1"),
+        (lambda: grid(keys=None), "keys must hold 3 labels, got 2"),
+        (lambda: bar_panels(["a"], {"score": [1.0, 2.0]}), "labels must hold 2 labels"),
+    ],
+)
+def test_what_would_be_drawn_wrongly_is_refused(draw, words):
+    with pytest.raises((TypeError, ValueError), match=re.escape(words)):
+        draw()
 
 
 def test_heads_hide_the_same_cells_or_each_its_own():

@@ -12,7 +12,6 @@ from dataclasses import replace
 import pytest
 import torch
 
-from chapter3_helpers.diagrams import attention_map
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.handmade_transformer import (
     MODEL,
@@ -22,12 +21,11 @@ from chapter3_helpers.handmade_transformer import (
     tokenize,
 )
 from chapter3_helpers.lexicon import embed_by_features
-from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
+from chapter3_helpers.masking import mask_scores, mask_then_renormalise
 from chapter3_helpers.performance import (
     Sizes,
     count_bytes,
 )
-from chapter3_helpers.plots import bar_panels, head_grid, heatmap
 from chapter3_helpers.positions import (
     LearnedPositions,
     apply_rotary,
@@ -45,7 +43,6 @@ V, T = ValueError, TypeError
 ones, tensor = torch.ones, torch.tensor
 TABLE = rotary_frequencies(head_dim=6, max_length=5)
 SIZES = Sizes(batch=2, tokens=5, width=21, heads=3)
-WEIGHTS, QUERIES, KEYS = [[0.75, 0.25, 0.0], [0.125, 0.5, 0.375]], ["q0", "q1"], ["k0", "k1", "k2"]
 
 
 def zeros(*shape):
@@ -66,10 +63,6 @@ def changed_model(name, place, value):
 
 def minimal(*sizes):
     return MinimalLanguageModel(*(sizes or (13, 4, 3, 2)))
-
-
-def grid(**changed):
-    return head_grid(**{"weights": [WEIGHTS], "queries": QUERIES, "keys": KEYS} | changed)
 
 
 # (call, error, words); " ... " stands for what is left out
@@ -113,23 +106,6 @@ REFUSED = [
     # performance
     (lambda: replace(SIZES, heads=4), V, "width must be divisible by heads, got 21 and 4"),
     (lambda: count_bytes(SIZES, "nonsense"), V, "variant must be one of wrapper, split"),
-    # pictures
-    (lambda: attention_map(14), V, "notebook must be at most 13, got 14"),
-    (lambda: attention_map(-1), V, "notebook must be at least 0, got -1"),
-    (lambda: heatmap([1.0, 2.0], ["a"]), V, "weights must have shape (queries, keys), got (2,)"),
-    (lambda: heatmap([[]], ["a"]), V, "weights must have shape (queries, keys), got (1, 0)"),
-    (lambda: heatmap(WEIGHTS, ["a"]), V, "queries must hold 2 labels, got 1"),
-    (lambda: heatmap(WEIGHTS, QUERIES, ["a"]), V, "keys must hold 3 labels, got 1"),
-    (lambda: heatmap(WEIGHTS, QUERIES, KEYS, hidden=causal_mask(2)), V, "(2, 3), got (2, 2)"),
-    (lambda: heatmap([[1.0 + 5.0j]], ["a"]), T, "an array of real numbers, got complex128"),
-    (lambda: heatmap([[1.0]], None), T, "queries must be a sequence of labels, got NoneType"),
-    (lambda: grid(weights=WEIGHTS), V, "weights must have shape (heads, queries, keys), got (2"),
-    (lambda: grid(hidden=[False] * 3), V, "hidden must have shape (2, 3) or (1, 2, 3), got (3,)"),
-    (lambda: grid(titles=["a", "b"]), V, "titles must hold 1 labels, got 2"),
-    (lambda: grid(columns=0), V, "columns must be at least 1, got 0"),
-    (lambda: grid(queries=["a"]), V, "queries must hold 2 labels, got 1"),
-    (lambda: grid(keys=None), V, "keys must hold 3 labels, got 2"),
-    (lambda: bar_panels(["a"], {"score": ones(2)}), V, "labels must hold 2 labels"),
     # recurrent
     (lambda: spell(7), T, "word must be a string, got int"),
     (lambda: spell(""), V, "letters a to z, got an empty string"),

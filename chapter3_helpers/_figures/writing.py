@@ -40,19 +40,19 @@ def short(text: str, longest: int = LONGEST_LABEL) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def some_of(count: int, most: int = 16, picked: int | None = None) -> list[int | None]:
-    """Return which of so many rows or columns to show: the first and the last, and the picked one.
+def some_of(count: int, marked: int | None = None, most: int = 16) -> list[int | None]:
+    """Return which of so many rows or columns to show: the first and the last, and the marked one.
 
     None stands for a gap.
 
     >>> some_of(20)
     [0, 1, 2, 3, 4, 5, 6, 7, None, 13, 14, 15, 16, 17, 18, 19]
-    >>> some_of(20, picked=9)
+    >>> some_of(20, marked=9)
     [0, 1, 2, 3, 4, 5, 6, None, 9, None, 14, 15, 16, 17, 18, 19]
     """
     if count <= most:
         return list(range(count))
     first, last = most // 2, count - (most - 1) // 2
-    if picked is None or picked < first or picked >= last:
+    if marked is None or marked < first or marked >= last:
         return [*range(first), None, *range(last, count)]
-    return [*range(first - 1), None, picked, None, *range(last + 1, count)]
+    return [*range(first - 1), None, marked, None, *range(last + 1, count)]

@@ -11,7 +11,7 @@ it is a picture with its words; in an explorer the same data is drawn live, by t
 ...     "A query per token",
 ...     blocks=[
 ...         Block(name="x", at=(0, 0), values=x, rows=["a", "b", "c"]),
-...         Block(name="queries", at=(1, 0), values=x @ W_query, kind="query", picked=2),
+...         Block(name="queries", at=(1, 0), values=x @ W_query, kind="query", marked_row=2),
 ...     ],
 ...     arrows=[Arrow("x", "queries", "@ W_query")],
 ... )

@@ -70,9 +70,9 @@ def attention_diagram(
         dropped: the weights after dropout, as ``weights``.
         output: what ``out_proj`` makes of several heads, (T, d_out).
         tokens: their names.
-        query: the row to be picked out. A single query may come alone, too: then ``queries``,
+        query: the row to be marked. A single query may come alone, too: then ``queries``,
             ``scores``, ``weights`` and ``context`` are vectors.
-        head: the head to be picked out; of more than four heads it is among those drawn.
+        head: the head to be marked; of more than four heads it is among those drawn.
 
     Returns:
         The diagram, to be the last line of a cell or to be drawn in an explorer.
@@ -130,7 +130,7 @@ def _one_head(arrays, hidden, tokens, query) -> Diagram:
             kind=KINDS.get(name, "signed"),
             caption="query" if name == "queries" and values.ndim == 1 else None,
             rows=tokens if name == "x" else None,
-            picked=query if tall and name not in ("keys", "values") else None,
+            marked_row=query if tall and name not in ("keys", "values") else None,
             hidden=hidden if name in ("masked", "weights", "dropped") else None,
             sides=SIDES.get(name, ("q", "k")) if tall else ("", ""),
             limit=limit if name in ("scores", "scaled", "masked") else None,
@@ -158,7 +158,7 @@ def _heads(arrays, hidden, query, head) -> Diagram:
     mixer = "dropped" if "dropped" in arrays else "weights"
     parts = ("queries", "keys.T", mixer, "values", "context")
     sides = SIDES["x"]  # of all that has a row for each token
-    blocks = [Block(name="x", at=(0, 0), values=arrays["x"], picked=query, sides=sides)]
+    blocks = [Block(name="x", at=(0, 0), values=arrays["x"], marked_row=query, sides=sides)]
     arrows, brackets = [], []
     for lane, number in enumerate(shown):
         names = [f"{name} {number}" for name in parts]
@@ -169,7 +169,7 @@ def _heads(arrays, hidden, query, head) -> Diagram:
                 values=arrays[part][number],
                 kind=KINDS.get(part, "signed"),
                 caption="" if lane else part,
-                picked=None if part in ("keys.T", "values") else query,
+                marked_row=None if part in ("keys.T", "values") else query,
                 hidden=hidden if part == mixer else None,
                 sides=SIDES.get(part, ("q", "k")),
             )
@@ -187,12 +187,12 @@ def _heads(arrays, hidden, query, head) -> Diagram:
         )
     joined = np.concatenate(list(arrays["context"]), axis=-1)  # (T, H * D)
     at = (5, len(shown))
-    blocks.append(Block(name="concat", at=at, values=joined, picked=query, sides=sides))
+    blocks.append(Block(name="concat", at=at, values=joined, marked_row=query, sides=sides))
     arrows.append(Arrow(tuple(f"context {number}" for number in shown), "concat", via="right"))
     if "output" in arrays:
         at = (2, len(shown))
         blocks.append(
-            Block(name="output", at=at, values=arrays["output"], picked=query, sides=sides)
+            Block(name="output", at=at, values=arrays["output"], marked_row=query, sides=sides)
         )
         arrows.append(Arrow("concat", "output", "out_proj"))
     title = f"{heads} heads side by side, joined"

@@ -123,7 +123,7 @@ def product_diagram(
         queries: (T, d).
         keys: (T, d); they are drawn transposed, above the scores.
         scores: (T, T), their product.
-        query, key: the row and the column to be picked out.
+        query, key: the row and the column to be marked.
         tokens: the names of both.
 
     >>> import numpy as np
@@ -133,7 +133,7 @@ def product_diagram(
     """
     queries, keys, scores = to_array(queries), to_array(keys), to_array(scores)
     look = {"numbers": len(scores) <= MOST_NUMBERED}
-    above = {"columns": tokens, "picked_column": key, **look}
+    above = {"columns": tokens, "marked_column": key, **look}
     return Diagram(
         f"Row {tokens[query]} times column {tokens[key]} makes one score",
         cell=30 if look["numbers"] else 14,
@@ -145,10 +145,10 @@ def product_diagram(
                 values=queries,
                 kind="query",
                 rows=tokens,
-                picked=query,
+                marked_row=query,
                 **look,
             ),
-            Block(name="scores", at=(1, 1), values=scores, picked=query, **above),
+            Block(name="scores", at=(1, 1), values=scores, marked_row=query, **above),
         ],
         arrows=[Arrow("queries", "scores", "row"), Arrow("keys.T", "scores", "column")],
     )

@@ -44,7 +44,7 @@ def cache_diagram(keys: Any, lengths: Sequence[int], tokens: Sequence[str]) -> D
         tokens: the names of all S tokens.
 
     >>> diagram = cache_diagram([[1.0], [2.0], [3.0]], lengths=[2, 3], tokens=["a", "b", "c"])
-    >>> diagram["3 keys"].picked
+    >>> diagram["3 keys"].marked_row
     2
     """
     keys = to_array(keys)
@@ -56,7 +56,7 @@ def cache_diagram(keys: Any, lengths: Sequence[int], tokens: Sequence[str]) -> D
             kind="key",
             shape=f"({length}, {keys.shape[1]})",
             rows=tokens[:length],
-            picked=length - 1,
+            marked_row=length - 1,
         )
         for panel, length in enumerate(lengths)
     ]

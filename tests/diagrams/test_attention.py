@@ -10,8 +10,8 @@ from tests.diagrams import attention, without
 
 def test_the_picked_query_is_marked_wherever_it_has_a_row():
     diagram = attention_diagram(**attention(), query=3, tokens=list("abcde"))
-    picked = {block.name for block in diagram.blocks if block.picked == 3}
-    assert picked == {"x", "queries", "scores", "scaled", "masked", "weights", "context"}
+    marked = {block.name for block in diagram.blocks if block.marked_row == 3}
+    assert marked == {"x", "queries", "scores", "scaled", "masked", "weights", "context"}
     assert "row 3 (d) marked" in diagram.description
     assert "the query of “d”" in diagram.title
 

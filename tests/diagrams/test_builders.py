@@ -57,8 +57,8 @@ def one_query(tokens, d, mixed):
 
 
 def matrix_product(tokens, d, word="starts"):
-    a, picked = numbers(tokens, d), tokens - 1
-    return diagrams.product_diagram(a, a, a @ a.T, query=picked, key=0, tokens=[word] * tokens)
+    a, last = numbers(tokens, d), tokens - 1
+    return diagrams.product_diagram(a, a, a @ a.T, query=last, key=0, tokens=[word] * tokens)
 
 
 def processes(count, tokens):

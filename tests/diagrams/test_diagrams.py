@@ -54,8 +54,8 @@ def bracket(*names):
         (lambda: x(values=np.ones((0, 3))), r"vector or a matrix, got \(0, 3\)"),
         (lambda: x(kind="queries"), "kind must be one of"),
         (lambda: x(state="hidden"), "state must be one of"),
-        (lambda: x(picked=2), "picked must be from 0 to 1, got 2"),
-        (lambda: x(picked_column=3), "picked_column must be from 0 to 2"),
+        (lambda: x(marked_row=2), "marked_row must be from 0 to 1, got 2"),
+        (lambda: x(marked_column=3), "marked_column must be from 0 to 2"),
         (lambda: x(rows=["a"]), "rows must hold 2 labels"),
         (lambda: x(columns=["a"]), "columns must hold 3 labels"),
         (lambda: x(hidden=X[:, :2] > 0), "hidden must have shape"),
@@ -80,7 +80,7 @@ def test_words_say_every_arrow_shape_and_number():
     diagram = Diagram(
         "Words",
         [
-            Block(name="x", values=X, at=(0, 0), rows=["a", "b"], picked=1),
+            Block(name="x", values=X, at=(0, 0), rows=["a", "b"], marked_row=1),
             Block(name="y", values=[0.25, 0.75], at=(1, 0), kind="weights", hidden=[False, True]),
             Block(name="z", values=X, shape="(T, d)", at=(2, 0), state="lit"),
             Block(name="later", values=X, at=(3, 0), state="grey"),
@@ -162,7 +162,7 @@ def test_grey_shows_no_number_and_hidden_cells_are_crossed_out():
 @pytest.mark.parametrize(
     "changes",
     [
-        *({"picked": 1}, {"caption": "y"}, {"kind": "weights"}, {"state": "lit"}, {"zoom": 2}),
+        *({"marked_row": 1}, {"caption": "y"}, {"kind": "weights"}, {"state": "lit"}, {"zoom": 2}),
         *({"columns": "c"}, {"rows": "de"}, {"shape": "(T, 1)"}, {"hidden": [[True], [False]]}),
     ],
 )
@@ -332,7 +332,7 @@ def test_both_drawings_put_cells_and_arrows_where_the_layout_has_them():
 
 def test_a_number_is_seen_on_its_colour_and_the_picked_row_has_a_bold_label():
     block = Block(
-        name="x", values=[[1.0], [0.0]], kind="weights", rows="ab", picked=1, numbers=True
+        name="x", values=[[1.0], [0.0]], kind="weights", rows="ab", marked_row=1, numbers=True
     )
     diagram = Diagram("", [block], cell=20)
     assert "dasharray" not in diagram.svg()

@@ -42,3 +42,9 @@ def test_a_way_from_what_is_known_is_not_grey():
     (mixing,) = (arrow for arrow in diagram.arrows if arrow.target == "mix")
     assert diagram.state_of(mixing, "values") == "known"
     assert diagram.state_of(mixing, "dropout") == "grey"
+
+
+@pytest.mark.parametrize("notebook", [-1, LAST + 1])
+def test_there_is_a_map_for_every_notebook_and_no_other(notebook):
+    with pytest.raises(ValueError, match=f"notebook must be from 0 to {LAST}, got {notebook}"):
+        attention_map(notebook)

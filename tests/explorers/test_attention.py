@@ -55,7 +55,7 @@ def test_one_head_is_drawn_from_x_to_what_the_module_returns(mechanism):
     close(diagram["scaled"], queries @ keys.T / 7**0.5)
     close(diagram["weights"], module.attention_weights(x))
     close(diagram["context"], module(x))
-    assert diagram["weights"].picked == 4
+    assert diagram["weights"].marked_row == 4
     assert ("masked" in [block.name for block in diagram.blocks]) == (mechanism == CAUSAL)
 
 

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from chapter3_helpers._figures.colours import SIGNED_COLOURS, WEIGHT_COLOURS, ink, shade
-from chapter3_helpers.explorers.core.style import LEVELS, STYLE
+from chapter3_helpers._figures.colours import LEVELS, SIGNED_COLOURS, WEIGHT_COLOURS, ink, shade
+from chapter3_helpers.explorers.core.style import STYLE
 
 RULES = re.findall(r"td\.([ws])(\d+)\{background:(#\w{6});color:(#\w{6})\}", STYLE)
 

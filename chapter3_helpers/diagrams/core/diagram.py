@@ -105,16 +105,16 @@ def _arrows(graph: Graph) -> list[str]:
 
 def _block(block: Block) -> list[str]:
     """Write a block's numbers, one line a row; none where its shape is said in letters."""
-    if block.state == "grey" or block.shape is not None:
+    if block.state == "grey" or block.in_letters:
         return []
     if block.kind == "tokens":
         return [f"{block.name}: {' '.join(block.values[:, 0])}"]
     marked = []
-    if block.picked is not None:
-        name = f" ({block.rows[block.picked]})" if block.rows else ""
-        marked.append(f"row {block.picked}{name} marked")
-    if block.picked_column is not None:
-        marked.append(f"column {block.picked_column} marked")
+    if block.marked_row is not None:
+        name = f" ({block.rows[block.marked_row]})" if block.rows else ""
+        marked.append(f"row {block.marked_row}{name} marked")
+    if block.marked_column is not None:
+        marked.append(f"column {block.marked_column} marked")
     head = ", ".join([block.label, *marked])
     if block.values.size > MOST_DESCRIBED:
         return [head] if marked else []

@@ -87,8 +87,8 @@ def drawn(block: Block) -> tuple[list[int | None], list[int | None]]:
     """Return which rows and which columns of a block are drawn, None for a gap."""
     rows, columns = block.values.shape
     return (
-        some_of(rows, MOST_CELLS, block.picked),
-        some_of(columns, MOST_CELLS, block.picked_column),
+        some_of(rows, block.marked_row, MOST_CELLS),
+        some_of(columns, block.marked_column, MOST_CELLS),
     )
 
 
@@ -110,8 +110,7 @@ def captions(thing: Block | Plane) -> list[tuple[str, float, bool]]:
     if not name:
         return []
     lines = [(name, NAME_SIZE, True)]
-    shape = thing.shape_words
-    return [*lines, (shape, TEXT_SIZE, False)] if shape else lines
+    return [*lines, (thing.shape, TEXT_SIZE, False)] if thing.shape else lines
 
 
 def texts_of(block: Block) -> list[list[str]] | None:
@@ -173,8 +172,8 @@ def _paint_cells(block: Block, size: Size, left: float, top: float) -> list:
             if text:
                 spot = left + (j + 0.5) * wide, top + (i + 0.5) * high + 4
                 items.append(Text(*spot, text, TEXT_SIZE, tone=_ink(block, colours[i][j])))
-    row = None if block.picked is None else rows.index(block.picked)
-    column = None if block.picked_column is None else columns.index(block.picked_column)
+    row = None if block.marked_row is None else rows.index(block.marked_row)
+    column = None if block.marked_column is None else columns.index(block.marked_column)
     if row is not None:
         items += _mark(left, top + row * high, size.width, high)
     if column is not None:

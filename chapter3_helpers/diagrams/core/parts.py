@@ -6,7 +6,7 @@ upper left; how large it is follows from its numbers.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,14 +33,9 @@ class Thing:
         _check_choice("state", self.state, STATES)
 
     @property
-    def shape_words(self) -> str:
-        """What is written for the shape."""
-        return self.shape or ""
-
-    @property
     def label(self) -> str:
         """The name with the shape, ``queries (6, 2)``."""
-        return f"{self.name} {self.shape_words}".rstrip()
+        return f"{self.name} {self.shape}" if self.shape else self.name
 
 
 @dataclass(kw_only=True, eq=False)
@@ -59,7 +54,7 @@ class Block(Thing):
         shape: what to write for the shape (default: that of ``values``), in letters: ``(T, d)``.
             The values are an example then, and are not said in words.
         caption: what to write above it (default: its name; ``""`` for nothing).
-        picked, picked_column: a row, a column to be marked.
+        marked_row, marked_column: a row, a column to be marked.
         hidden: boolean, of the shape of ``values``, True where a cell is crossed out.
         rows, columns: labels at the left, and on top.
         numbers: whether the numbers stand in the cells.
@@ -77,8 +72,8 @@ class Block(Thing):
 
     values: Any
     kind: str = "signed"
-    picked: int | None = None
-    picked_column: int | None = None
+    marked_row: int | None = None
+    marked_column: int | None = None
     hidden: Any = None
     rows: Sequence[str] | None = None
     columns: Sequence[str] | None = None
@@ -86,6 +81,7 @@ class Block(Thing):
     limit: float | None = None
     zoom: int = 1
     sides: tuple[str, str] = ("", "")
+    in_letters: bool = field(init=False, default=False)  # whether its shape was given
 
     def __post_init__(self):
         super().__post_init__()
@@ -100,11 +96,14 @@ class Block(Thing):
             raise ValueError(
                 f"values of block {self.name!r} must be a vector or a matrix, got {values.shape}"
             )
-        self._given = values.shape  # from here on a matrix; a vector is one row
+        self.in_letters = self.shape is not None
+        if self.shape is None:
+            self.shape = str(values.shape)
+        # from here on a matrix; a vector is one row
         self.values = values[:, None] if self.kind == "tokens" else np.atleast_2d(values)
         height, width = self.values.shape
-        _check_index("picked", self.picked, height)
-        _check_index("picked_column", self.picked_column, width)
+        _check_index("marked_row", self.marked_row, height)
+        _check_index("marked_column", self.marked_column, width)
         self.rows = _labels("rows", self.rows, height)
         self.columns = _labels("columns", self.columns, width)
 
@@ -115,10 +114,6 @@ class Block(Thing):
         shown = self.values[~self.hidden]
         whole = (shown == np.round(shown)).all()
         return written(self.values, self.hidden, 0 if whole else decimals, hidden)
-
-    @property
-    def shape_words(self) -> str:
-        return str(self._given) if self.shape is None else self.shape
 
 
 @dataclass(kw_only=True, eq=False)

@@ -20,13 +20,20 @@ import numpy as np
 from PIL import Image
 
 from chapter3_helpers._figures.arrays import hidden_cells, to_array
-from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL, WEIGHT_COLOURS, shade
+from chapter3_helpers._figures.colours import (
+    KEY_LABEL,
+    LEVELS,
+    QUERY_LABEL,
+    WEIGHT_COLOURS,
+    levels,
+    palette,
+)
+from chapter3_helpers._figures.writing import some_of
 from chapter3_helpers.explorers.core.style import (
     click_attribute,
     colour_classes,
     decimals_for,
     escape,
-    some_of,
     stop,
 )
 
@@ -169,9 +176,9 @@ class Heads(Panel):
 
 @lru_cache
 def _palette() -> np.ndarray:
-    """Return the colours of the weights 0, 1/255, ..., 1, and of hidden cells, (257, 3)."""
-    colours = [bytes.fromhex(shade(level / 255, WEIGHT_COLOURS)[1:]) for level in range(256)]
-    return np.array([*map(tuple, colours), HIDDEN], dtype=np.uint8)
+    """Return the colours of all levels of weights, and of hidden cells, (LEVELS + 2, 3)."""
+    colours = [tuple(bytes.fromhex(colour[1:])) for colour in palette(WEIGHT_COLOURS)]
+    return np.array([*colours, HIDDEN], dtype=np.uint8)
 
 
 def _weights_image(weights: np.ndarray, hidden: Any = None) -> str:
@@ -181,8 +188,8 @@ def _weights_image(weights: np.ndarray, hidden: Any = None) -> str:
     take one. A browser enlarges them without smoothing.
     """
     hide = hidden_cells(weights, hidden)
-    levels = np.rint(np.clip(np.where(hide, 0.0, weights), 0, 1) * 255).astype(int)
-    pixels = _palette()[np.where(hide, 256, levels)]  # (rows, columns, 3)
+    places = np.where(hide, LEVELS + 1, levels(weights, hide, signed=False))
+    pixels = _palette()[places]  # (rows, columns, 3)
     png = io.BytesIO()
     Image.fromarray(pixels).save(png, "PNG")
     return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()

@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.arrays import farthest_from_zero, hidden_cells, to_array
+from chapter3_helpers._figures.arrays import hidden_cells, to_array
 from chapter3_helpers._figures.colours import (
     CELL_BORDER,
     KEY_COLOUR,
+    LEVELS,
     QUERY_COLOUR,
     SIGNED_COLOURS,
     WEIGHT_COLOURS,
     ink,
-    shade,
+    levels,
+    palette,
 )
 
-MOST_DRAWN = 16  # rows or columns of a matrix
-LEVELS = 100  # colours a scale is divided into
 _WEIGHTS = np.array([f"w{level}" for level in range(LEVELS + 1)])
 _SIGNED = np.array([f"s{level}" for level in range(LEVELS + 1)])
 
@@ -32,19 +32,14 @@ def colour_classes(values: np.ndarray, hidden: Any = None, signed: bool = False)
     """Return the CSS class of every cell: ``w0`` to ``w100`` for weights, ``s0`` to ``s100`` for
     signed numbers (``s50`` is zero), ``h`` for hidden ones."""
     hide = hidden_cells(values, hidden)
-    shown = np.where(hide, 0.0, values)
-    if signed:
-        shown = (shown / farthest_from_zero(values, hide) + 1) / 2
-    levels = np.rint(np.clip(shown, 0, 1) * LEVELS).astype(int)
-    return np.where(hide, "h", (_SIGNED if signed else _WEIGHTS)[levels])
+    return np.where(hide, "h", (_SIGNED if signed else _WEIGHTS)[levels(values, hide, signed)])
 
 
 def _colour_rules(prefix: str, colours: tuple[str, ...]) -> str:
     """Write a CSS rule for every colour, with the ink that is legible on it."""
-    grounds = [shade(level / LEVELS, colours) for level in range(LEVELS + 1)]
     return "".join(
         f".c3 td.{prefix}{level}{{background:{ground};color:{ink(ground)}}}"
-        for level, ground in enumerate(grounds)
+        for level, ground in enumerate(palette(colours))
     )
 
 
@@ -66,20 +61,6 @@ def decimals_for(values: Any) -> int:
     finite = to_array(values)
     finite = finite[np.isfinite(finite)]
     return 4 if finite.size and 0 < np.ptp(finite) < 0.1 else 2
-
-
-def some_of(count: int, marked: int | None = None) -> list[int | None]:
-    """Return which of so many rows or columns to draw: at most 16, None for a gap.
-
-    >>> some_of(20)
-    [0, 1, 2, 3, 4, 5, 6, 7, None, 13, 14, 15, 16, 17, 18, 19]
-    """
-    if count <= MOST_DRAWN:
-        return list(range(count))
-    tail = list(range(count - 7, count))
-    if marked is None or marked < 8 or marked >= tail[0]:
-        return [*range(8), None, *tail]
-    return [*range(7), None, marked, None, *tail[1:]]
 
 
 def click_attribute(click: Mapping[str, Any] | None) -> str:
