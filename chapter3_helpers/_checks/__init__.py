@@ -1,1 +1,0 @@
-"""Refusals of bad arguments: ``@checked`` for classes, ``checked_by`` for functions."""
