@@ -18,8 +18,7 @@ from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.tasks.pronoun_sentences import encode
-from chapter3_helpers.tasks.pronouns import trained_reader
+from chapter3_helpers.tasks.pronouns import encode, trained_reader
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
 LEARNED, RANDOM = "learned in 03", "random"

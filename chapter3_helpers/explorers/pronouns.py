@@ -15,8 +15,13 @@ from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
-from chapter3_helpers.tasks.pronoun_sentences import PRONOUNS, Answer, encode, find_answer
-from chapter3_helpers.tasks.pronouns import trained_reader
+from chapter3_helpers.tasks.pronouns import (
+    PRONOUNS,
+    Answer,
+    encode,
+    find_answer,
+    trained_reader,
+)
 
 SENTENCE = "The dog left the milk in the glass because it was sour"
 BATCHES = (*range(0, 100, 5), *range(100, 200, 20), 200, 300, 400, 500)

@@ -14,7 +14,7 @@ from chapter3_helpers.explorers.masking import (
     SENTENCE,
     masking_explorer,
 )
-from chapter3_helpers.tasks.pronoun_sentences import reason_first
+from chapter3_helpers.tasks.pronouns import reason_first
 from tests.explorers import Shown
 
 

@@ -6,14 +6,15 @@ import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers.tasks.pronoun_sentences import (
+from chapter3_helpers.tasks.pronouns import (
     NEW_PAIRS,
     Answer,
     encode,
     find_answer,
     reason_first,
+    report,
+    translate_it,
 )
-from chapter3_helpers.tasks.pronouns import report, translate_it
 from tests.tasks.test_tasks import SPLIT, learned
 
 SOUR = "The dog left the milk in the glass because it was sour."

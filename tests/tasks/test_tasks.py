@@ -26,12 +26,11 @@ from chapter3_helpers.tasks import (
     translators,
     who_whom,
 )
-from chapter3_helpers.tasks.pronoun_sentences import split_sentences
 from chapter3_helpers.tasks.training import Trained, trained
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from chapter3_helpers.transformer_block import MinimalLanguageModel
 
-SPLIT = split_sentences()
+SPLIT = pronouns.split_sentences()
 TEXT = torch.tensor([0, 1, 2, 0, 3, 4] * 30)  # what follows a 0 depends on the token before it
 LN2 = math.log(2)
 
