@@ -97,13 +97,12 @@ class KeyValueCache:
                 f"got {held.dtype} on {held.device}"
             )
 
-    def append(
-        self, keys: torch.Tensor, values: torch.Tensor, for_gradients: bool = False
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Add the keys and values of new tokens, (B, K, T, D); return all that are then held.
 
-        Later tokens are written into what is held. So where gradients are wanted what is returned
-        are copies; gradients reach the new keys and values, and earlier ones are constant.
+        Later tokens are written into what is held. So copies are returned, unless gradients are
+        turned off, as by ``torch.no_grad``. Gradients reach the new keys and values; earlier ones
+        are constant.
         """
         past, end = self._length, self._length + keys.shape[-2]
         if past == 0:
@@ -111,7 +110,7 @@ class KeyValueCache:
         self._keys[:, :, past:end] = keys.detach()
         self._values[:, :, past:end] = values.detach()
         self._length = end
-        if not for_gradients:
+        if not torch.is_grad_enabled():
             return self.keys, self.values
         earlier = self._keys[:, :, :past], self._values[:, :, :past]
         return torch.cat([earlier[0], keys], dim=-2), torch.cat([earlier[1], values], dim=-2)
@@ -190,8 +189,7 @@ class GroupedQueryAttention(nn.Module):
         """
         queries, keys, values = self._project(x, cache)
         if cache is not None:
-            gradients = any(part.requires_grad for part in (queries, keys, values))
-            keys, values = cache.append(keys, values, gradients)  # (B, K, S, D): earlier ones, too
+            keys, values = cache.append(keys, values)  # (B, K, S, D): the earlier ones, too
         context = grouped_attention(queries, keys, values)  # (B, H, T, D)
         return self.out_proj(join_heads(context)).reshape(x.shape)
 

@@ -60,7 +60,7 @@ def test_equals_attention_number_by_number(num_heads, qkv_bias):
 
 
 def test_no_token_sees_a_later_one_in_another_block_of_the_kernel():
-    """The kernel cuts long sentences into blocks; what checks/test_modules reads is in one."""
+    """The kernel cuts long sentences into blocks; what test_modules reads is in one."""
     attention, x = make(FusedMultiHeadAttention, context_length=150), tokens(B, 150, D_IN)
     before = attention(x)
     for changed in (1, 75, 149):

@@ -336,7 +336,7 @@ def test_bytes_by_formula_are_the_bytes_held(num_kv_heads):
     assert kv_cache_bytes(CONTEXT, **sizes) == room
 
 
-# ---- life as a module, beside what checks/test_modules holds of all
+# ---- life as a module, beside what test_modules holds of all
 
 
 def test_where_nothing_else_is_said():
