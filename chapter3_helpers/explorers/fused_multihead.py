@@ -1,16 +1,12 @@
 """The explorer of ``07_fused_multihead``: where the split of d_out into heads falls."""
 
+from typing import NamedTuple
+
 import torch
 
-from chapter3_helpers.explorers.core.controls import (
-    Buttons,
-    Seed,
-    Settings,
-    Slider,
-    Switch,
-    Thumbnails,
-)
+from chapter3_helpers.explorers.core.controls import Buttons, Seed, Slider, Switch, Thumbnails
 from chapter3_helpers.explorers.core.inputs import (
+    clicked_cell,
     clicked_query_and_key,
     divisors,
     seeded,
@@ -18,9 +14,9 @@ from chapter3_helpers.explorers.core.inputs import (
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
-from chapter3_helpers.explorers.core.source import explorer_function, picked_cell
+from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.fused_multihead import MultiHeadAttention, split_heads
-from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.masking import causal_mask, mask_scores
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax
 
@@ -29,84 +25,83 @@ SHARPEN = 5  # larger inputs make the heads' preferences visible
 CONTROLS = (
     Switch("transpose", "with transpose", True, "Without it, a head gets parts of several tokens"),
     Slider("d_out", "d_out (total)", 12, "Numbers that all heads share", low=1, high=16),
-    Buttons(
-        "num_heads",
-        "heads",
-        3,
-        "How many heads share d_out; its divisors",
-        options=lambda settings: divisors(settings["d_out"]),
-    ),
+    Buttons("num_heads", "heads", 3, "How many heads share d_out; its divisors", options=divisors),
     Seed("seed", "seed", 123, "Another seed draws other weight matrices"),
     Thumbnails(
         "head",
         "head",
         1,
         "Which head to read",
-        options=lambda settings: [(f"head {h}", h) for h in range(settings["num_heads"])],
+        options=lambda num_heads: [(f"head {head}", head) for head in range(num_heads)],
     ),
-    *clicked_query_and_key(lambda settings: TOKENS),
+    *clicked_query_and_key(lambda: TOKENS),
 )
 
 
-def fused_multihead_state(settings: Settings) -> dict[str, torch.Tensor]:
-    """Return the queries (6, d_out); queries, keys and values as the heads get them (3, H, 6, D);
-    which head owns each number, and the weights (H, 6, 6)."""
-    d_out, num_heads = settings["d_out"], settings["num_heads"]
-    with seeded(settings["seed"]):
+class FusedMultiheadState(NamedTuple):
+    """The queries of all tokens, and what is dealt out to the heads."""
+
+    queries: torch.Tensor  # (6, d_out)
+    heads: torch.Tensor  # (3, H, 6, D), the queries, keys and values of every head
+    owners: torch.Tensor  # (6, d_out), which head gets each number of a token
+    weights: torch.Tensor  # (H, 6, 6)
+
+
+def fused_multihead_state(
+    *, d_out: int, num_heads: int, seed: int, transpose: bool
+) -> FusedMultiheadState:
+    """Project six tokens and deal the numbers out to the heads, rightly or without the transpose.
+
+    Without it, the numbers go to the heads in the order in which they lie in memory.
+    """
+    with seeded(seed):
         attention = MultiHeadAttention(3, d_out, 6, 0.0, num_heads)
-    x = SHARPEN * example_inputs()
-    head_dim = d_out // num_heads
+    x = SHARPEN * example_inputs()  # (6, 3)
     with torch.no_grad():
         layers = attention.W_query, attention.W_key, attention.W_value
         wide = torch.stack([layer(x) for layer in layers])  # (3, 6, d_out)
-        if settings["transpose"]:
-            heads = split_heads(wide, num_heads)  # (3, H, 6, D)
-            weights = attention.attention_weights(x)
-        else:  # the fault that the notebook warns of: view without transpose
-            heads = wide.reshape(3, num_heads, 6, head_dim)
-            scores = (heads[0] @ heads[1].mT).masked_fill(causal_mask(6), -torch.inf)
-            weights = softmax(scores / head_dim**0.5, dim=-1)
-    return {"queries": wide[0], "heads": heads, "owners": _owners(settings), "weights": weights}
+    numbers = torch.arange(num_heads).repeat_interleave(6 * d_out // num_heads)
+    if transpose:
+        heads = split_heads(wide, num_heads)  # (3, H, 6, D)
+        owners = numbers.view(num_heads, 6, -1).transpose(0, 1).reshape(6, d_out)
+    else:  # the fault that the notebook warns of
+        heads = wide.view(3, num_heads, 6, -1)
+        owners = numbers.view(6, d_out)
+    queries, keys, _ = heads
+    scores = queries @ keys.transpose(-2, -1) / keys.shape[-1] ** 0.5  # (H, 6, 6)
+    return FusedMultiheadState(wide[0], heads, owners, softmax(mask_scores(scores)))
 
 
-def _owners(settings: Settings) -> torch.Tensor:
-    """Return which head gets each number of every token, (6, d_out)."""
-    d_out, num_heads = settings["d_out"], settings["num_heads"]
-    heads = torch.arange(num_heads).repeat_interleave(6 * d_out // num_heads)
-    if not settings["transpose"]:
-        return heads.reshape(6, d_out)  # in the order in which the numbers lie in memory
-    return heads.reshape(num_heads, 6, -1).transpose(0, 1).reshape(6, d_out)
-
-
-def fused_multihead_panels(settings: Settings) -> list[Panel]:
+def fused_multihead_panels(
+    state: FusedMultiheadState, *, transpose: bool, head: int, query: int | None, key: int | None
+) -> list[Panel]:
     """Return the queries with the cuts between heads, and every head's weights."""
-    state = fused_multihead_state(settings)
-    d_out, num_heads = settings["d_out"], settings["num_heads"]
+    _, num_heads, _, head_dim = state.heads.shape
+    d_out = num_heads * head_dim
     columns = [str(column) for column in range(d_out)]
     facts = {
         "projection": f"(6, {d_out})",
-        "after the split": f"({num_heads}, 6, {d_out // num_heads})",
-        "scores are divided by": f"sqrt({d_out // num_heads}) = {(d_out // num_heads) ** 0.5:.4g}",
+        "after the split": f"({num_heads}, 6, {head_dim})",
+        "scores are divided by": f"sqrt({head_dim}) = {head_dim**0.5:.4g}",
     }
-    head = settings["head"]
-    weights, hidden = state["weights"][head], causal_mask(6)
-    cell = picked_cell(settings, weights)
+    weights, hidden = state.weights[head], causal_mask(6)
+    cell = clicked_cell(query, key, weights)
     return [
-        Note(_note(settings)),
-        Heads(state["weights"], hidden),
+        Note(_note(state, transpose, head)),
+        Heads(state.weights, hidden),
         Matrix(
             "which head gets each number of a token",
-            state["owners"] / max(num_heads - 1, 1),
+            state.owners / max(num_heads - 1, 1),
             TOKENS,
             columns,
-            texts=[[str(head) for head in row] for row in state["owners"].tolist()],
+            texts=[[str(head) for head in row] for row in state.owners.tolist()],
             corner=("token", "number"),
         ),
         weight_matrix(f"weights of head {head}", weights, TOKENS, cell, hidden),
-        *([NumberPath(TOKENS, *cell, *state["heads"][:, head], hidden=hidden)] if cell else []),
+        *([NumberPath(TOKENS, *cell, *state.heads[:, head], hidden=hidden)] if cell else []),
         Matrix(
             "queries of all tokens",
-            state["queries"],
+            state.queries,
             TOKENS,
             columns,
             signed=True,
@@ -116,43 +111,24 @@ def fused_multihead_panels(settings: Settings) -> list[Panel]:
     ]
 
 
-def _note(settings: Settings) -> str:
-    d_out, num_heads = settings["d_out"], settings["num_heads"]
+def _note(state: FusedMultiheadState, transpose: bool, head: int) -> str:
+    _, num_heads, _, head_dim = state.heads.shape
     if num_heads == 1:
         return "One head owns everything; with or without transpose, nothing is dealt out."
-    if settings["transpose"]:
-        return f"Every head owns {d_out // num_heads} of the {d_out} columns, for all six tokens."
-    owned = sorted(
-        {row for row, owners in enumerate(_owners(settings)) if settings["head"] in owners}
+    if transpose:
+        total = num_heads * head_dim
+        return f"Every head owns {head_dim} of the {total} columns, for all six tokens."
+    owned = (state.owners == head).any(dim=1)
+    tokens = ", ".join(
+        f"“{token}”" for token, its in zip(TOKENS, owned.tolist(), strict=True) if its
     )
-    tokens = ", ".join(f"“{TOKENS[row]}”" for row in owned)
-    return f"Without the transpose, all six rows of head {settings['head']} are made of {tokens}."
-
-
-def fused_multihead_code(settings: Settings) -> list[str]:
-    """Return the lines of Python that compute the same weights."""
-    d_out, num_heads = settings["d_out"], settings["num_heads"]
-    lines = [
-        "import torch",
-        "from chapter3_helpers.fused_multihead import MultiHeadAttention",
-        "from chapter3_helpers.sentence import example_inputs",
-        "",
-        f"x = {SHARPEN} * example_inputs()",
-        f"torch.manual_seed({settings['seed']})",
-        f"attention = MultiHeadAttention(3, {d_out}, 6, 0.0, {num_heads})",
-    ]
-    if settings["transpose"]:
-        return [*lines, "weights = attention.attention_weights(x).detach()"]
-    shape = f"{num_heads}, 6, {d_out // num_heads}"
-    return [
-        *lines,
-        f"q, k = attention.W_query(x).view({shape}), attention.W_key(x).view({shape})",
-        "hidden = torch.ones(6, 6).triu(1).bool()",
-        "scores = (q @ k.transpose(-2, -1)).masked_fill(hidden, -torch.inf)",
-        f"weights = torch.softmax(scores / {d_out // num_heads}**0.5, dim=-1).detach()",
-    ]
+    return f"Without the transpose, all six rows of head {head} are made of {tokens}."
 
 
 fused_multihead_explorer = explorer_function(
-    "split into heads", CONTROLS, fused_multihead_panels, fused_multihead_code
+    "fused_multihead_explorer",
+    "split into heads",
+    CONTROLS,
+    fused_multihead_state,
+    fused_multihead_panels,
 )

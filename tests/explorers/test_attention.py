@@ -6,14 +6,8 @@ import torch
 
 from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.explorers import attention_explorer
-from chapter3_helpers.explorers.attention import (
-    COMPUTATION,
-    NUMBER,
-    attention_panels,
-    attention_state,
-)
-from chapter3_helpers.explorers.core.drawings import Flow
-from chapter3_helpers.explorers.core.mechanisms import (
+from chapter3_helpers.explorers.attention.explorer import COMPUTATION, NUMBER
+from chapter3_helpers.explorers.attention.mechanisms import (
     AT_RANDOM,
     BY_HAND,
     CAUSAL,
@@ -25,7 +19,9 @@ from chapter3_helpers.explorers.core.mechanisms import (
     V2,
     WRAPPER,
 )
+from chapter3_helpers.explorers.core.drawings import Flow
 from chapter3_helpers.explorers.core.number_path import NumberPath
+from tests.explorers import find
 
 TEXT = "one two three four five"
 
@@ -34,8 +30,8 @@ def drawn(**settings):
     """The diagram of an explorer, by the names of its blocks, and the state behind it."""
     start = {"text": TEXT, "causal": False, "made": AT_RANDOM, "scale": 1, "show": COMPUTATION}
     subject = attention_explorer(**{**start, **settings})
-    (flow,) = (panel for panel in attention_panels(subject.settings) if isinstance(panel, Flow))
-    return flow.diagram, attention_state(subject.settings)
+    flow = find(Flow, subject.panels(subject.settings))
+    return flow.diagram, subject.state(subject.settings)
 
 
 def close(block, tensor):
@@ -98,7 +94,7 @@ def test_dropout_is_a_step_of_its_own_and_what_it_leaves_is_mixed(mechanism):
 def test_heads_that_are_made_by_hand_do_what_they_are_called(mechanism):
     heads = {"num_heads": 4} if mechanism in (WRAPPER, SPLIT, FUSED) else {}
     subject = attention_explorer(mechanism=mechanism, made=BY_HAND, **heads)
-    weights = attention_state(subject.settings).weights  # of "Ann saw cats and Bob saw dogs"
+    weights = subject.state(subject.settings).weights  # of "Ann saw cats and Bob saw dogs"
     pairs = {(4, 0): 0.48, (5, 1): 0.46, (6, 2): 0.46, (6, 6): 0.46}
     for (query, key), expected in pairs.items():
         assert weights[0, query, key].item() == pytest.approx(expected, abs=0.01)
@@ -113,13 +109,14 @@ def test_heads_that_are_made_by_hand_do_what_they_are_called(mechanism):
 def test_the_path_of_one_number_ends_at_the_weight_and_its_part_of_the_context(mechanism, made):
     dropout = {} if mechanism in (SIMPLE, V1, V2) else {"dropout": 0.5}
     settings = {"mechanism": mechanism, "made": made, "show": NUMBER, "row": 5, **dropout}
-    state = attention_state(attention_explorer(**settings).settings)
+    subject = attention_explorer(**settings)
+    state = subject.state(subject.settings)
     head = len(state.weights) - 1
     chosen = {"head": head} if head else {}
     total = 0
     for column in range(7):
         subject = attention_explorer(**settings, **chosen, column=column)
-        (path,) = (p for p in attention_panels(subject.settings) if isinstance(p, NumberPath))
+        path = find(NumberPath, subject.panels(subject.settings))
         found = path.numbers
         weights = float(state.undropped[head, 5, column]), float(state.weights[head, 5, column])
         assert (found["weight"], found["dropped"]) == pytest.approx(weights, abs=1e-5)
@@ -133,6 +130,6 @@ def test_the_path_of_one_number_ends_at_the_weight_and_its_part_of_the_context(m
 
 def test_a_dropped_weight_carries_a_cross_and_a_kept_one_its_number():
     subject = attention_explorer(mechanism=CAUSAL, dropout=0.5)
-    state = attention_state(subject.settings)
+    state = subject.state(subject.settings)
     dropped = ((state.weights == 0) & (state.undropped > 0)).sum().item()
     assert 0 < dropped == subject.view.value.count(">×<")

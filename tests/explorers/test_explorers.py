@@ -25,7 +25,6 @@ from chapter3_helpers.explorers.core.controls import (
     TextField,
 )
 from chapter3_helpers.explorers.core.panels import render
-from chapter3_helpers.explorers.core.source import OldExplorer
 from chapter3_helpers.explorers.core.widget import Explorer
 from tests.explorers import run
 
@@ -70,22 +69,10 @@ def check_code(topic: str, settings: dict) -> None:
         state = subject.state(settings)
     except ValueError:  # a sentence is shown in place of numbers
         return
-    if isinstance(subject, OldExplorer):
-        lines = "\n".join(subject.lines(settings))
-    else:
-        lines, _ = subject.code(settings).split("# What it does:")
-    space = run(lines.splitlines())
-    found, shown = (vars_of(thing) for thing in (space.get("state", space), state))
-    names = [name for name in shown if name in found]
-    assert names, f"the code of {topic} defines none of {list(shown)}"
-    for name in names:
-        assert_same(found[name], shown[name])
-
-
-def vars_of(state) -> dict:
-    if hasattr(state, "_asdict"):
-        return state._asdict()
-    return state if isinstance(state, dict) else vars(state)
+    call, _ = subject.code(settings).split("\n\n#", 1)
+    found = run(call.splitlines())["state"]
+    for name in getattr(state, "_fields", None) or vars(state):
+        assert_same(getattr(found, name), getattr(state, name))
 
 
 def assert_same(found, shown) -> None:

@@ -11,9 +11,8 @@ from torch import nn
 
 from chapter3_helpers import explorers
 from chapter3_helpers.causal_attention import CausalAttention
-from chapter3_helpers.explorers.attention import COMPUTATION, NUMBER
-from chapter3_helpers.explorers.core.attention_state import attention_state
-from chapter3_helpers.explorers.core.mechanisms import (
+from chapter3_helpers.explorers.attention.explorer import COMPUTATION, NUMBER
+from chapter3_helpers.explorers.attention.mechanisms import (
     AT_RANDOM,
     BY_HAND,
     CAUSAL,
@@ -29,6 +28,8 @@ from tools.stills import first_state
 
 NO_MASK = "scores = mask_scores(scores)", "pass"
 NO_SCALING = " / keys.shape[-1] ** 0.5", ""
+WRONG_DIM = "dim=-1)", "dim=-2)"
+NO_SOFTMAX = "return softmax(scores / keys.shape[-1] ** 0.5, dim=-1)", "return scores.exp()"
 VIEW_ALONE = "split_heads(", "(lambda x, H: x.reshape(H, len(x), -1))("
 NO_TRANSPOSE = "split_heads(", "(lambda x, H: x.unflatten(-1, (H, -1)))("
 
@@ -64,12 +65,11 @@ def test_it_opens_on_the_mechanism_that_the_class_is_and_shows_what_the_package_
         package.set(**settings)
         said = "This is Own as it stands in your notebook. "
         assert own.view.value.replace(said, "") == package.view.value != own.view.value
-    state = attention_state(own.settings, {mechanism: own_class})
+    state = own.state(own.settings)
     assert type(state.module) is own_class
-    lines = own.lines(own.settings)
-    assert not any("import" in line and "Own" in line for line in lines)
-    weights = run(lines, Own=own_class)["weights"]
-    torch.testing.assert_close(weights.reshape(state.weights.shape), state.weights)
+    call = own.code(own.settings).partition("\n\n#")[0].splitlines()
+    assert not any("import" in line and "Own" in line for line in call)
+    torch.testing.assert_close(run(call, Own=own_class)["state"].weights, state.weights)
     for explorer in (own, package):  # of every other mechanism the package's class is shown
         explorer.set(mechanism=SPLIT if mechanism != SPLIT else V2)
     assert own.view.value == package.view.value
@@ -91,7 +91,7 @@ def test_what_is_missing_is_told_and_every_view_follows(edit, words, gone, colum
     for show, missing in zip((COMPUTATION, NUMBER), gone, strict=True):
         explorer.set(show=show, column=column)
         assert missing not in explorer.view.value
-    state = attention_state(explorer.settings, {CAUSAL: own_class})
+    state = explorer.state(explorer.settings)
     matrix, path, *_ = explorer.panels(explorer.settings)[1:]
     assert 0 < path.numbers["weight"] == pytest.approx(float(matrix.values[5, column]), abs=1e-5)
     assert torch.equal(matrix.values, state.module.attention_weights(state.x).detach())
@@ -103,15 +103,26 @@ class Doubled(CausalAttention):
 
 
 @pytest.mark.parametrize("show", [COMPUTATION, NUMBER])
-@pytest.mark.parametrize("own_class", [written(MultiHeadAttention, VIEW_ALONE), Doubled])
-def test_of_a_class_that_cannot_be_explained_only_the_weights_are_shown(own_class, show):
+@pytest.mark.parametrize(
+    ("own_class", "odd"),
+    [
+        (written(MultiHeadAttention, VIEW_ALONE), "Its weights are not the softmax of its queries"),
+        (Doubled, "What it returns is not its weights times its values."),
+        (written(CausalAttention, WRONG_DIM), "softmax runs over the wrong dimension."),
+        (written(CausalAttention, NO_MASK, WRONG_DIM), "softmax runs over the wrong dimension."),
+        (written(CausalAttention, NO_SOFTMAX), "The rows of its weights do not sum to 1."),
+    ],
+)
+def test_of_a_class_that_cannot_be_explained_only_the_weights_are_shown(own_class, odd, show):
     explorer = explorers.attention_explorer(own_class, made=AT_RANDOM, show=show)
     panels = explorer.panels(explorer.settings)
-    assert find(Note, panels).text.endswith("only its weights can be shown.")
-    state = attention_state(explorer.settings, {explorer.settings["mechanism"]: own_class})
+    note = find(Note, panels).text
+    assert odd in note
+    assert note.endswith("Only its weights can be shown.")
+    state = explorer.state(explorer.settings)
     weights = state.module.attention_weights(state.x).detach().reshape(state.weights.shape)
     assert torch.equal(panels[-1].values, weights[0])
-    assert torch.equal(state.context, state.module(state.x))
+    assert panels[-1].click is None
 
 
 def test_an_error_in_the_class_is_a_sentence_and_drawing_goes_on_after_it():

@@ -5,9 +5,9 @@ import re
 import pytest
 import torch
 
+from chapter3_helpers.explorers.attention.mechanisms import AT_RANDOM, SIMPLE, V2, WRAPPER
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.lines import Lines
-from chapter3_helpers.explorers.core.mechanisms import AT_RANDOM, SIMPLE, V2, WRAPPER
 from chapter3_helpers.explorers.core.panels import Bars, Matrix
 from chapter3_helpers.explorers.pronouns import SENTENCE
 from chapter3_helpers.explorers.trainable_qkv import DRAWS, WIDTHS

@@ -11,7 +11,7 @@ from chapter3_helpers.explorers.transformer_block import (
 )
 from chapter3_helpers.tasks import phrases
 from chapter3_helpers.tasks.phrases import LetterReader, encode, layer_weights, trained_reader
-from tests.explorers import Shown
+from tests.explorers import Shown, run
 
 
 def shown(**changed):
@@ -23,8 +23,8 @@ def test_a_reader_is_asked_as_the_controls_say():
         state = shown(phrase="Abc xyzab", layers=layers, residual=residual, letter=7).state
         reader = trained_reader(LetterReader, 1 if layers == ONE else 2, residual).model
         ids = encode("abcxyzab")
-        torch.testing.assert_close(state["chances"], reader(ids).softmax(dim=-1))
-        torch.testing.assert_close(state["weights"], layer_weights(reader, ids))
+        torch.testing.assert_close(state.chances, reader(ids).softmax(dim=-1))
+        torch.testing.assert_close(state.weights, layer_weights(reader, ids))
 
 
 def test_panels_show_the_chosen_letter_its_layers_and_what_may_come_next():
@@ -47,7 +47,7 @@ def test_a_letter_that_is_new_has_no_earlier_place_and_of_several_the_nearest_co
     looks, likely = new.all(Bars)
     assert looks.values[:4].sum() == pytest.approx(1)  # and nothing for later letters
     assert len(likely.labels) == LIKELIEST
-    assert shown(phrase="abacaxa", letter=6).state["place"] == 4
+    assert shown(phrase="abacaxa", letter=6).all(Matrix)[-1].marked_column == 5
 
 
 def test_a_class_of_the_readers_is_trained_and_shown(monkeypatch):
@@ -60,7 +60,30 @@ def test_a_class_of_the_readers_is_trained_and_shown(monkeypatch):
 
     explorer = transformer_block_explorer(Silent, layers=ONE)
     assert "0.04" in explorer.view.value  # 1 / 26
-    assert "# Silent is the class in your notebook" in explorer.code(explorer.settings)
+    call = explorer.code(explorer.settings).partition("\n\n#")[0]
+    assert "reader_class=Silent," in call
+    found = run(call.splitlines(), Silent=Silent)["state"].chances
+    torch.testing.assert_close(found, torch.full((11, 26), 1 / 26))
+
+
+def test_what_fails_in_a_class_of_the_readers_is_said_in_place_of_the_picture(monkeypatch):
+    long_training = phrases.train
+    monkeypatch.setattr(phrases, "train", lambda *given, **more: long_training(*given, 2, **more))
+
+    class Own(LetterReader):
+        def forward(self, ids):
+            if len(self.layers) == 1:
+                raise RuntimeError("one layer is too few")
+            return super().forward(ids)
+
+    explorer = transformer_block_explorer(Own)
+    before = explorer.view.value
+    explorer.set(layers=ONE)
+    said, _, dimmed = explorer.view.value.partition("c3-stale")
+    assert "Own: RuntimeError: one layer is too few" in said
+    assert before in dimmed
+    explorer.reset()
+    assert explorer.view.value == before
 
 
 def test_a_training_is_seen_in_the_explorer_and_is_gone_at_the_end(monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chapter3_helpers.explorers import attention_explorer
+from chapter3_helpers.explorers.attention.mechanisms import V2
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Clicked,
@@ -18,7 +19,6 @@ from chapter3_helpers.explorers.core.controls import (
     TextField,
     Thumbnails,
 )
-from chapter3_helpers.explorers.core.mechanisms import V2
 from tests.ui.driver import PageExplorer
 from tools.lab import errors, open_notebook, run_all, write_notebook
 

@@ -41,8 +41,6 @@ def parameters(function: Callable) -> Mapping[str, bool]:
 def arguments(function: Callable, settings: Settings, given: int = 0) -> dict[str, Any]:
     """Return those settings that a function's parameters name, after so many that are given."""
     names = list(parameters(function))[given:]
-    if "settings" in names:  # until all explorers name theirs
-        return {"settings": settings}
     return {name: settings[name] for name in names if name in settings}
 
 

@@ -159,9 +159,9 @@ def _token_options(read: Reads) -> Callable[..., list[tuple[str, int]]]:
     return options
 
 
-def divisors(number: int) -> list[int]:
-    """Return the divisors of a number: how many heads can share it."""
-    return [part for part in range(1, number + 1) if number % part == 0]
+def divisors(d_out: int) -> list[int]:
+    """Return how many heads can share so many numbers."""
+    return [heads for heads in range(1, d_out + 1) if d_out % heads == 0]
 
 
 @contextmanager

@@ -226,7 +226,7 @@ class Explorer(widgets.VBox):
         wanted.append((self._panels, list(parameters(self._panels).items())[1:]))
         for function, named in wanted:
             for name, needed in named:
-                if needed and name not in {*known, "settings"}:
+                if needed and name not in known:
                     raise TypeError(
                         f"{function.__name__} must take settings that have a control, "
                         f"got {name}, which has none"
@@ -397,16 +397,25 @@ class _Waiting(io.TextIOBase):
 def call_as_text(function: Callable[..., Any], settings: Settings) -> str:
     """Return lines of Python that call a state function with the settings that it names.
 
-    A class stands there by its name: it is the reader's, and defined in the notebook.
+    A class stands there by its name; one that a reader wrote is defined in the notebook.
     """
-    named = arguments(function, settings) | getattr(function, "keywords", {})
+    given = getattr(function, "keywords", {})  # of a partial
     function = getattr(function, "func", function)
-    given = "".join(f"    {name}={_as_text(value)},\n" for name, value in named.items())
-    name = function.__name__
-    return f"from {function.__module__} import {name}\n\nstate = {name}(\n{given})"
+    values = {**arguments(function, settings), **given}
+    imported = [function, *(value for value in values.values() if _is_imported(value))]
+    lines = [f"from {thing.__module__} import {thing.__name__}" for thing in imported]
+    lines += ["", f"state = {function.__name__}("]
+    return "\n".join([*lines, *(f"    {name}={_text(v)}," for name, v in values.items()), ")"])
 
 
-def _as_text(value: Any) -> str:
+def _is_imported(value: Any) -> bool:
+    """Return whether a value is a class that its module has under its name."""
+    if not isinstance(value, type) or value.__module__ == "__main__":
+        return False
+    return getattr(sys.modules.get(value.__module__), value.__name__, None) is value
+
+
+def _text(value: Any) -> str:
     """Write a setting as Python; steps of a slider add up to 0.7000000000000001, say."""
     if isinstance(value, type):
         return value.__name__

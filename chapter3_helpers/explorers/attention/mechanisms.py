@@ -1,7 +1,6 @@
-"""The mechanisms of ``attention_explorer``: which module each is, and how it is made.
+"""The mechanisms of ``attention_explorer``: which class each is, and how a module of it is made.
 
-A module is told by the layers that it has, so that a class which a reader wrote in a cell is shown
-like those of the package.
+A reader's own class is recognised by its layers, so it is shown as those of the package are.
 """
 
 import inspect
@@ -13,24 +12,17 @@ import torch
 from torch import nn
 
 from chapter3_helpers.causal_attention import CausalAttention
-from chapter3_helpers.explorers.core.controls import Settings
-from chapter3_helpers.explorers.core.handmade_heads import (
-    D_HEAD,
-    D_IN,
-    make_by_hand,
-    place_and_kind,
-)
+from chapter3_helpers.explorers.attention.handmade_heads import make_by_hand
 from chapter3_helpers.explorers.core.inputs import seeded
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
 
 SIMPLE, V1, V2 = "simple (01, 02)", "v1 (03)", "v2 (03)"
-BY_HAND, AT_RANDOM = "by hand", "at random"
 CAUSAL, WRAPPER, SPLIT, FUSED = "causal (05)", "wrapper (06)", "split (07)", "fused (07)"
 UNMASKED = (SIMPLE, V1, V2)  # these leave the mask to whoever uses them
-Classes = Mapping[str, type[nn.Module]]  # the class of each mechanism but the first
-CLASSES: Classes = {
+HAVING_HEADS = (WRAPPER, SPLIT, FUSED)
+CLASSES: Mapping[str, type[nn.Module]] = {
     V1: SelfAttention_v1,
     V2: SelfAttention_v2,
     CAUSAL: CausalAttention,
@@ -38,6 +30,7 @@ CLASSES: Classes = {
     SPLIT: MultiHeadAttention,
     FUSED: FusedMultiHeadAttention,
 }
+BY_HAND, AT_RANDOM = "by hand", "at random"
 
 
 def mechanism_of(attention_class: Any) -> str:
@@ -49,7 +42,7 @@ def mechanism_of(attention_class: Any) -> str:
             num_heads.
 
     Raises:
-        TypeError: it is no such class.
+        TypeError: it is anything else.
     """
     wanted = "attention_class must be a class such as CausalAttention"
     if isinstance(attention_class, nn.Module):
@@ -77,6 +70,27 @@ def mechanism_of(attention_class: Any) -> str:
     return CAUSAL if "context_length" in inspect.signature(attention_class).parameters else V2
 
 
+def make_module(
+    attention_class: type[nn.Module], x: torch.Tensor, made: str, seed: int, **sizes: int
+) -> nn.Module:
+    """Make a module that reads x (T, d_in), with weights made by hand or drawn from a seed.
+
+    Args:
+        attention_class: of the package, or a reader's.
+        x: what it is to read.
+        made: ``BY_HAND`` or ``AT_RANDOM``.
+        seed: of the weights that are drawn.
+        sizes: ``d_out``, and ``num_heads`` where it has several.
+    """
+    every = {"d_in": x.shape[1], "context_length": len(x), "dropout": 0.0, **sizes}
+    arguments = _arguments(attention_class, every)
+    if made == BY_HAND:
+        rows = tuple(tuple(row) for row in x.tolist())
+        return _made_by_hand(attention_class, tuple(arguments.items()), rows)
+    with seeded(seed):
+        return attention_class(**arguments)
+
+
 def _arguments(attention_class: type[nn.Module], sizes: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of some sizes that a class is called with, by name.
 
@@ -94,41 +108,11 @@ def _arguments(attention_class: type[nn.Module], sizes: Mapping[str, Any]) -> di
     return {p.name: sizes[p.name] for p in parameters if p.name in sizes}
 
 
-def by_hand(settings: Settings) -> bool:
-    """Return whether the weight matrices are made by hand."""
-    return settings["made"] == BY_HAND and settings["mechanism"] != SIMPLE
-
-
-def module_arguments(
-    settings: Settings, context_length: Any, classes: Classes = CLASSES
-) -> dict[str, Any]:
-    """Return what the module is made with; heads that are made by hand have two numbers each."""
-    mechanism, heads = settings["mechanism"], settings["num_heads"]
-    d_in, d_out = 3, settings["d_out"]
-    if by_hand(settings):
-        d_in, d_out = D_IN, D_HEAD * (heads if mechanism in (SPLIT, FUSED) else 1)
-    sizes = {"d_in": d_in, "d_out": d_out, "context_length": context_length, "dropout": 0.0}
-    return _arguments(classes[mechanism], {**sizes, "num_heads": heads})
-
-
 @lru_cache(maxsize=8)  # another head or row needs no new matrices
 def _made_by_hand(
-    kind: type[nn.Module], arguments: tuple[tuple[str, Any], ...], text: str
+    attention_class: type[nn.Module],
+    arguments: tuple[tuple[str, Any], ...],
+    rows: tuple[tuple[float, ...], ...],
 ) -> nn.Module:
-    _, x = place_and_kind(text)
     with seeded(0):
-        return make_by_hand(kind(**dict(arguments)), x)
-
-
-def build_module(
-    settings: Settings, x: torch.Tensor, classes: Classes = CLASSES
-) -> nn.Module | None:
-    """Make the module the settings ask for, by hand or with weights drawn from their seed."""
-    if settings["mechanism"] == SIMPLE:
-        return None
-    kind = classes[settings["mechanism"]]
-    arguments = module_arguments(settings, len(x), classes)
-    if by_hand(settings):
-        return _made_by_hand(kind, tuple(arguments.items()), settings["text"])
-    with seeded(settings["seed"]):
-        return kind(**arguments)
+        return make_by_hand(attention_class(**dict(arguments)), torch.tensor(rows))

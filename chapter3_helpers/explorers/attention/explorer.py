@@ -1,0 +1,260 @@
+"""The big explorer: every mechanism of the chapter, on one sentence.
+
+Its home is ``07_fused_multihead``, where the ladder of mechanisms is complete. A class that stands
+in a notebook's cell is shown by ``attention_explorer(CausalAttention)``: the explorer opens on the
+mechanism that it is, which is recognised by its layers, and computes that with the class. Anything
+else gets a ``TypeError``.
+"""
+
+from functools import partial
+from typing import Any
+
+from chapter3_helpers.explorers.attention.flow import (
+    MOST_HEADS,
+    STRIPS,
+    Strip,
+    attention_flow,
+)
+from chapter3_helpers.explorers.attention.handmade_heads import HEADS
+from chapter3_helpers.explorers.attention.mechanisms import (
+    AT_RANDOM,
+    BY_HAND,
+    CLASSES,
+    HAVING_HEADS,
+    SIMPLE,
+    SPLIT,
+    UNMASKED,
+    WRAPPER,
+    mechanism_of,
+)
+from chapter3_helpers.explorers.attention.states import STATES, AttentionState
+from chapter3_helpers.explorers.core.controls import (
+    Buttons,
+    Clicked,
+    DropDown,
+    Seed,
+    Slider,
+    Steps,
+    Switch,
+    TextField,
+    Thumbnails,
+)
+from chapter3_helpers.explorers.core.drawings import Flow
+from chapter3_helpers.explorers.core.inputs import divisors, row_buttons
+from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.number_path import NumberPath
+from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.widget import Explorer, OneOf, described
+from chapter3_helpers.fused_multihead import count_parameters
+
+TEXT = "Ann saw cats and Bob saw dogs"
+WEIGHTS, COMPUTATION, NUMBER = "weights", "how they come about", "one number"
+CLICK_WEIGHT = {"q": "row", "k": "column", "show": NUMBER}
+CLICK_STRIP = {"q": "row", "k": "column", "strip": "strip"}
+
+
+def has_heads(mechanism: str) -> bool:
+    return mechanism in HAVING_HEADS
+
+
+def at_random(mechanism: str, made: str) -> bool:
+    return mechanism != SIMPLE and made == AT_RANDOM
+
+
+def head_options(mechanism: str, made: str, d_out: int) -> list[int]:
+    """Return the numbers of heads that can be had: divisors of d_out where they share it."""
+    if not has_heads(mechanism):
+        return [1]
+    if made == BY_HAND:
+        return list(range(1, len(HEADS) + 1))
+    return list(range(1, MOST_HEADS + 1)) if mechanism == WRAPPER else divisors(d_out)
+
+
+def head_names(mechanism: str, made: str, num_heads: int) -> list[tuple[str, int]]:
+    """Return what each head is called: by what it was made for, or by its number."""
+    by_hand = made == BY_HAND and mechanism != SIMPLE
+    names = HEADS if by_hand else [f"head {head}" for head in range(MOST_HEADS)]
+    return [(name, head) for head, name in enumerate(list(names)[:num_heads])]
+
+
+CONTROLS = (
+    Buttons(
+        "show",
+        "show",
+        WEIGHTS,
+        "The weights, the way to them, or the arithmetic of one of them",
+        options=(WEIGHTS, COMPUTATION, NUMBER),
+    ),
+    DropDown("mechanism", "mechanism", SPLIT, "Which attention", options=(SIMPLE, *CLASSES)),
+    TextField("text", "sentence", TEXT, "Type a sentence of your own, in any language"),
+    Buttons(
+        "made",
+        "made",
+        BY_HAND,
+        "Weight matrices that were made for something, or untrained ones",
+        lambda mechanism: mechanism != SIMPLE,
+        options=(BY_HAND, AT_RANDOM),
+        presented=False,
+    ),
+    Seed("seed", "seed", 123, "Another seed draws other weights", at_random),
+    Slider(
+        "scale",
+        "inputs ×",
+        4,
+        "By what the inputs are multiplied; at 1 untrained weights are nearly even",
+        lambda mechanism, made: mechanism == SIMPLE or made == AT_RANDOM,
+        low=1,
+        high=12,
+        presented=False,
+    ),
+    Slider(
+        "d_out",
+        "d_out",
+        8,
+        "Numbers per context vector: of each head (wrapper), or of all heads together",
+        at_random,
+        low=1,
+        high=24,
+        presented=False,
+    ),
+    Steps(
+        "num_heads",
+        "heads",
+        4,
+        "How many heads; where they share d_out, only its divisors",
+        has_heads,
+        options=head_options,
+        presented=False,
+    ),
+    Slider(
+        "dropout",
+        "dropout",
+        0.0,
+        "Share of the weights dropped, as in training; the mask is drawn natively",
+        lambda mechanism: mechanism not in UNMASKED,
+        low=0.0,
+        high=0.9,
+        step=0.1,
+        presented=False,
+    ),
+    Switch(
+        "causal",
+        "hide the future",
+        True,
+        "The causal mask; built in from 05 on",
+        lambda mechanism: mechanism in UNMASKED,
+    ),
+    Thumbnails("head", "head", 0, "Which head to show in large", has_heads, options=head_names),
+    row_buttons(default=6),
+    row_buttons(
+        2,
+        name="column",
+        label="about",
+        tooltip="Whose key it meets",
+        presented=False,
+    ),
+    Clicked("strip", "strip", None, "The strip of the diagram that was clicked", options=STRIPS),
+)
+
+
+def attention_panels(
+    state: AttentionState,
+    *,
+    show: str,
+    mechanism: str,
+    made: str,
+    scale: int,
+    num_heads: int,
+    head: int,
+    row: int,
+    column: int,
+    strip: str | None,
+) -> list[Panel]:
+    """Return the heads to choose from, what is said of one, and the view that was asked for."""
+    tokens, hidden, several = state.tokens, state.hidden, has_heads(mechanism)
+    head = min(head, len(state.weights) - 1)
+    row, column = (min(number, len(tokens) - 1) for number in (row, column))
+    weights = state.weights[head]
+    panels: list[Panel] = [Note(_note(state, mechanism, made, scale, head))]
+    if several:
+        panels.append(Heads(state.weights, hidden))
+    name, _ = head_names(mechanism, made, num_heads)[head]
+    matrix = Matrix(
+        f"weights of “{name}”" if several else "attention weights",
+        weights,
+        tokens,
+        hidden=hidden,
+        marked_row=row,
+        marked_column=column,
+        dropped=~state.kept[head] if state.dropout else None,
+        click=None if state.odd else CLICK_WEIGHT,
+    )
+    if state.odd:
+        return [*panels, matrix]
+    if show == COMPUTATION:
+        flow = attention_flow(state, head, row)
+        large = partial(attention_flow, state, head, row, alone=True)
+        panels.append(Flow(flow, large, click=CLICK_STRIP))
+        for drawn in (flow, large()) if strip else ():
+            if strip in {block.name for block in drawn.blocks}:
+                return [*panels, Strip(strip, drawn[strip].shape)]
+        return panels
+    lines = Lines("the same, as lines", weights, tokens, None, hidden, row, click=CLICK_WEIGHT)
+    if show == NUMBER:
+        return [*panels, matrix, _number_path(state, head, row, column), lines]
+    shape = tuple(state.weights.shape)  # (H, T, T)
+    facts = {
+        "x": tuple(state.x.shape),
+        "weights": shape if several or shape[0] > 1 else shape[1:],
+        "context": tuple(state.context.shape),
+        "parameters": 0 if state.module is None else f"{count_parameters(state.module):,}",
+        "row sums": " ".join(f"{total:.2f}" for total in weights.sum(dim=-1)),
+    }
+    return [*panels, matrix, lines, Facts(facts, "shapes and sums")]
+
+
+def _number_path(state: AttentionState, head: int, row: int, column: int) -> NumberPath:
+    """Return the arithmetic of one weight of one head."""
+    return NumberPath(
+        state.tokens,
+        row,
+        column,
+        *(state.queries[head], state.keys[head], state.values[head]),
+        hidden=state.hidden,
+        scaled=state.scaled,
+        kept=state.kept[head] if state.dropout else None,
+        p=state.dropout,
+    )
+
+
+def _note(state: AttentionState, mechanism: str, made: str, scale: int, head: int) -> str:
+    said = []
+    if state.module is not None and type(state.module) not in CLASSES.values():
+        said.append(f"This is {type(state.module).__name__} as it stands in your notebook.")
+        if state.odd:
+            return f"{said[0]} {state.odd} Only its weights can be shown."
+        if state.hidden is None and mechanism not in UNMASKED:
+            said.append("It hides nothing: every token sees the future.")
+        if not state.scaled:
+            said.append("It does not divide the scores by √D.")
+    times = f"; the inputs are multiplied by {scale}, so that it shows" if scale > 1 else ""
+    if state.module is None:
+        said.append(f"Nothing is learned here: a token attends to what resembles it{times}.")
+    elif made == BY_HAND:
+        said.append(f"Made by hand, this head attends to {list(HEADS.values())[head]}.")
+    else:
+        said.append(f"Untrained: what a head prefers is chance{times}.")
+    return " ".join(said)
+
+
+@described(CONTROLS)
+def attention_explorer(attention_class: type | None = None, /, **settings: Any) -> Explorer:
+    name, states = "attention", STATES
+    if attention_class is not None:
+        mechanism = mechanism_of(attention_class)
+        name = f"attention, as {attention_class.__name__} computes it"
+        own = partial(states[mechanism].func, attention_class=attention_class)
+        states = {**STATES, mechanism: own}
+        settings = {"mechanism": mechanism, **settings}
+    state = OneOf("mechanism", states)
+    return Explorer(name, CONTROLS, state, attention_panels, settings, own=attention_class)

@@ -1,0 +1,261 @@
+"""What ``attention_explorer`` computes: a function for each kind of mechanism.
+
+For every class, the reader's too, sizes are read from what the module computes, and whether it
+scales and masks is inferred from its weights.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from chapter3_helpers.dot_products import simple_self_attention
+from chapter3_helpers.dropout import dropout_mask
+from chapter3_helpers.explorers.attention.handmade_heads import (
+    D_HEAD,
+    place_and_kind,
+    weights_by_head,
+)
+from chapter3_helpers.explorers.attention.mechanisms import (
+    BY_HAND,
+    CAUSAL,
+    CLASSES,
+    FUSED,
+    SIMPLE,
+    SPLIT,
+    V1,
+    V2,
+    WRAPPER,
+    make_module,
+)
+from chapter3_helpers.explorers.core.inputs import read_sentence, read_tokens
+from chapter3_helpers.fused_multihead import join_heads, split_heads
+from chapter3_helpers.masking import causal_mask, mask_then_renormalise
+from chapter3_helpers.softmax import softmax
+
+CLOSE = 5e-4  # what rounding makes of the same weights
+
+
+@dataclass(frozen=True)
+class AttentionState:
+    """Everything that the explorer shows for one choice of settings."""
+
+    tokens: tuple[str, ...]
+    x: torch.Tensor  # (T, 3), or (T, 5) by hand
+    module: nn.Module | None
+    queries: torch.Tensor  # (H, T, D)
+    keys: torch.Tensor  # (H, T, D)
+    values: torch.Tensor  # (H, T, D)
+    undropped: torch.Tensor  # (H, T, T), the weights after softmax and mask
+    scaled: bool  # whether the scores are divided by sqrt(D)
+    hidden: torch.Tensor | None  # (T, T), True where a key is hidden
+    odd: str = ""  # why the rest does not lead to the weights and the context, if it does not
+    dropout: float = 0.0  # the share of the weights that is dropped; 0 where dropout is off
+    kept: torch.Tensor | None = None  # (H, T, T), False where dropout takes a weight
+
+    @property
+    def scores(self) -> torch.Tensor:
+        """The dot products of queries and keys, (H, T, T)."""
+        return self.queries @ self.keys.transpose(-2, -1)
+
+    @property
+    def weights(self) -> torch.Tensor:
+        """The weights that mix the values, (H, T, T): after dropout."""
+        return self.undropped * self.kept / (1 - self.dropout) if self.dropout else self.undropped
+
+    @property
+    def mixed(self) -> torch.Tensor:
+        """The values that each head mixes, (H, T, D)."""
+        return self.weights @ self.values
+
+    @property
+    def context(self) -> torch.Tensor:
+        """What comes out, (T, width)."""
+        joined = join_heads(self.mixed)
+        with torch.no_grad():
+            return self.module.out_proj(joined) if hasattr(self.module, "out_proj") else joined
+
+
+def simple_state(*, text: str, scale: int, causal: bool) -> AttentionState:
+    """Return what dot products alone make of a sentence, as in 01 and 02."""
+    tokens, x = read_sentence(text)
+    x = scale * x
+    _, weights = simple_self_attention(x)
+    state = AttentionState(
+        tokens, x, None, x[None], x[None], x[None], weights[None], scaled=False, hidden=None
+    )
+    return hide_future(state) if causal else state
+
+
+def unmasked_state(
+    *,
+    text: str,
+    made: str,
+    seed: int,
+    scale: int,
+    d_out: int,
+    causal: bool,
+    attention_class: type[nn.Module],
+) -> AttentionState:
+    """Return what one head makes of a sentence that leaves the mask to others, as in 03."""
+    tokens, x = read_inputs(text, made, scale)
+    d_out = D_HEAD if made == BY_HAND else d_out
+    state = state_of(tokens, x, make_module(attention_class, x, made, seed, d_out=d_out))
+    return hide_future(state) if causal else state
+
+
+def causal_state(
+    *,
+    text: str,
+    made: str,
+    seed: int,
+    scale: int,
+    d_out: int,
+    dropout: float,
+    attention_class: type[nn.Module],
+) -> AttentionState:
+    """Return what one causal head makes of a sentence, as in 05."""
+    tokens, x = read_inputs(text, made, scale)
+    d_out = D_HEAD if made == BY_HAND else d_out
+    state = state_of(tokens, x, make_module(attention_class, x, made, seed, d_out=d_out))
+    return drop(state, dropout, seed)
+
+
+def wrapper_state(
+    *,
+    text: str,
+    made: str,
+    seed: int,
+    scale: int,
+    d_out: int,
+    num_heads: int,
+    dropout: float,
+    attention_class: type[nn.Module],
+) -> AttentionState:
+    """Return what heads of d_out numbers each make of a sentence, as in 06."""
+    tokens, x = read_inputs(text, made, scale)
+    sizes = {"d_out": D_HEAD if made == BY_HAND else d_out, "num_heads": num_heads}
+    state = state_of(tokens, x, make_module(attention_class, x, made, seed, **sizes))
+    return drop(state, dropout, seed)
+
+
+def split_state(
+    *,
+    text: str,
+    made: str,
+    seed: int,
+    scale: int,
+    d_out: int,
+    num_heads: int,
+    dropout: float,
+    attention_class: type[nn.Module],
+) -> AttentionState:
+    """Return what heads that share d_out numbers make of a sentence, as in 07."""
+    tokens, x = read_inputs(text, made, scale)
+    sizes = {"d_out": num_heads * D_HEAD if made == BY_HAND else d_out, "num_heads": num_heads}
+    state = state_of(tokens, x, make_module(attention_class, x, made, seed, **sizes))
+    return drop(state, dropout, seed)
+
+
+STATES: Mapping[str, Callable[..., AttentionState]] = {
+    SIMPLE: simple_state,
+    **{
+        mechanism: partial(function, attention_class=CLASSES[mechanism])
+        for mechanism, function in (
+            *((V1, unmasked_state), (V2, unmasked_state), (CAUSAL, causal_state)),
+            *((WRAPPER, wrapper_state), (SPLIT, split_state), (FUSED, split_state)),
+        )
+    },
+}
+
+
+def read_inputs(text: str, made: str, scale: int) -> tuple[tuple[str, ...], torch.Tensor]:
+    """Return the tokens of a sentence and what is known of each: place and kind, (T, 5), for
+    weights that are made by hand; embeddings (T, 3), multiplied by ``scale``, for others."""
+    if made == BY_HAND:
+        read_tokens(text)  # refuses what can't be drawn
+        return place_and_kind(text)
+    tokens, x = read_sentence(text)
+    return tokens, scale * x
+
+
+@torch.no_grad()
+def state_of(tokens: tuple[str, ...], x: torch.Tensor, module: nn.Module) -> AttentionState:
+    """Return what a module makes of x (T, d_in) outside training, and how."""
+    weights = weights_by_head(module, x)  # (H, T, T)
+    projected = queries, keys, _ = projections(module, x, len(weights))
+    found = explain(queries @ keys.transpose(-2, -1), weights, queries.shape[-1])
+    state = AttentionState(tokens, x, module, *projected, weights, *found)
+    if state.odd or type(module) in CLASSES.values():
+        return state
+    output = module(x)
+    close = {"rtol": 1e-3, "atol": 1e-4}
+    if output.shape != state.context.shape or not torch.allclose(output, state.context, **close):
+        return replace(state, odd="What it returns is not its weights times its values.")
+    return state
+
+
+class Explanation(NamedTuple):
+    """How weights come from scores."""
+
+    scaled: bool  # whether the scores were divided by sqrt(D)
+    hidden: torch.Tensor | None  # (T, T), what hides keys
+    odd: str = ""  # what is odd about weights that come in another way
+
+
+def explain(scores: torch.Tensor, weights: torch.Tensor, head_dim: int) -> Explanation:
+    """Find out how weights (H, T, T) come from scores (H, T, T): scaled or not, masked or not.
+
+    Every way is computed, and the one that comes closest to the weights is meant.
+    """
+    errors: dict[float, Explanation] = {}
+    for scaled in (True, False):
+        divided = scores / head_dim**0.5 if scaled else scores
+        for hidden in (causal_mask(scores.shape[-1]), None):
+            seen = divided if hidden is None else divided.masked_fill(hidden, -torch.inf)
+            error = (softmax(seen) - weights).abs().max().item()
+            errors.setdefault(error, Explanation(scaled, hidden))
+    if min(errors) < CLOSE:
+        return errors[min(errors)]
+    nothing = (weights == 0).all(dim=0)
+    return Explanation(False, nothing if nothing.any() else None, _what_is_odd(weights))
+
+
+def _what_is_odd(weights: torch.Tensor) -> str:
+    rows, columns = ((weights.sum(dim) - 1).abs().max() < CLOSE for dim in (-1, -2))
+    if rows:
+        return "Its weights are not the softmax of its queries times its keys."
+    if columns:
+        return "Its columns sum to 1 and its rows do not: softmax runs over the wrong dimension."
+    return "The rows of its weights do not sum to 1."
+
+
+def projections(module: nn.Module, x: torch.Tensor, num_heads: int) -> tuple[torch.Tensor, ...]:
+    """Return queries, keys and values of every head, (H, T, D) each."""
+    if hasattr(module, "heads"):
+        heads = [projections(head, x, 1) for head in module.heads]
+        return tuple(torch.cat(parts) for parts in zip(*heads, strict=True))
+    if hasattr(module, "W_qkv"):
+        wide = module.W_qkv(x).chunk(3, dim=-1)
+    else:
+        layers = module.W_query, module.W_key, module.W_value
+        wide = [x @ W if isinstance(W, nn.Parameter) else W(x) for W in layers]
+    return tuple(split_heads(part, num_heads) for part in wide)
+
+
+def hide_future(state: AttentionState) -> AttentionState:
+    """Return the state with a causal mask put over the weights."""
+    masked = mask_then_renormalise(state.undropped)
+    return replace(state, undropped=masked, hidden=causal_mask(len(state.tokens)))
+
+
+def drop(state: AttentionState, dropout: float, seed: int) -> AttentionState:
+    """Return the state as in training, with a mask that is drawn natively."""
+    if not dropout:
+        return state
+    weights = state.undropped
+    kept = dropout_mask(tuple(weights.shape), dropout, seed) | (weights == 0)  # nothing to lose
+    return replace(state, dropout=dropout, kept=kept)
