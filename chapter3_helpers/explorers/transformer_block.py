@@ -6,6 +6,7 @@ when it is first needed; that takes some seconds. A class that was written in a 
 shown by ``transformer_block_explorer(LetterReader)``.
 """
 
+import contextlib
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import Explorer, described
 from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.read_attention import read_attention
 from chapter3_helpers.recurrent import ALPHABET
 from chapter3_helpers.tasks.phrases import (
     LENGTH,
@@ -164,11 +166,13 @@ def _path(state: TransformerBlockState, layer: int, row: int, column: int | None
     weights, attention = state.weights[layer], state.reader.layers[layer]
     column = int(weights[row].argmax()) if column is None else column
     x = layer_inputs(state.reader, encode(state.letters))[layer]
-    projected = (linear(x) for linear in (attention.W_query, attention.W_key, attention.W_value))
     labels, future = _labels(state.letters), causal_mask(len(x))
-    path = NumberPath(labels, row, column, *projected, hidden=future)
-    right = abs(path.numbers["weight"] - float(weights[row, column])) < SAME
-    return path if right else Note("This layer computes its weights in another way.")
+    with torch.no_grad(), contextlib.suppress(TypeError):  # it has other layers
+        (queries,), (keys,), (values,) = read_attention(attention).project(x)  # of one head
+        path = NumberPath(labels, row, column, queries, keys, values, hidden=future)
+        if abs(path.numbers["weight"] - float(weights[row, column])) < SAME:
+            return path
+    return Note("This layer computes its weights in another way.")
 
 
 def _note(letters: str, letter: int, place: int, likeliest: str) -> str:

@@ -51,7 +51,7 @@ def attention_flow(state: AttentionState, head: int, row: int, alone: bool = Fal
         parts |= {"queries": state.queries, "keys": state.keys, "values": state.values}
     if state.dropout:
         parts["dropped"] = state.weights
-    if hasattr(state.module, "out_proj") and not alone:
+    if state.out_proj and not alone:
         parts["output"] = state.context
     elif alone or len(state.weights) == 1:
         parts["scores"] = state.scores

@@ -16,6 +16,7 @@ from chapter3_helpers.explorers.attention.handmade_heads import make_by_hand
 from chapter3_helpers.explorers.core.inputs import seeded
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
+from chapter3_helpers.read_attention import read_attention
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
 
 SIMPLE, V1, V2 = "simple (01, 02)", "v1 (03)", "v2 (03)"
@@ -53,19 +54,19 @@ def mechanism_of(attention_class: Any) -> str:
     name = attention_class.__name__
     if not hasattr(attention_class, "attention_weights"):
         raise TypeError(f"{wanted}, with a method attention_weights, got {name}, which has none")
-    sizes = {"d_in": 3, "d_out": 2, "context_length": 4, "dropout": 0.0, "num_heads": 1}
+    sizes = {"d_in": 3, "d_out": 2, "context_length": 4, "dropout": 0.0, "num_heads": 2}
     with seeded(0):
-        module = attention_class(**_arguments(attention_class, sizes))
-    if hasattr(module, "heads"):
+        layers = read_attention(
+            attention_class(**_arguments(attention_class, sizes)), "attention_class"
+        )
+    first, *others = layers.queries
+    if others:
         return WRAPPER
-    if hasattr(module, "W_qkv"):
+    if first.parts > 1:
         return FUSED
-    if not hasattr(module, "W_query"):
-        found = ", ".join(child for child, _ in module.named_children()) or "no layers"
-        raise TypeError(f"{wanted}, with W_query, W_qkv or heads, got {name} with {found}")
-    if hasattr(module, "out_proj"):
+    if layers.out_proj:
         return SPLIT
-    if isinstance(module.W_query, nn.Parameter):
+    if isinstance(first.layer, nn.Parameter):
         return V1
     return CAUSAL if "context_length" in inspect.signature(attention_class).parameters else V2
 

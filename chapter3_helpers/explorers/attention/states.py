@@ -32,8 +32,9 @@ from chapter3_helpers.explorers.attention.mechanisms import (
     make_module,
 )
 from chapter3_helpers.explorers.core.inputs import read_sentence, read_tokens
-from chapter3_helpers.fused_multihead import join_heads, split_heads
+from chapter3_helpers.fused_multihead import join_heads
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
+from chapter3_helpers.read_attention import read_attention
 from chapter3_helpers.softmax import softmax
 
 CLOSE = 5e-4  # what rounding makes of the same weights
@@ -46,6 +47,7 @@ class AttentionState:
     tokens: tuple[str, ...]
     x: torch.Tensor  # (T, 3), or (T, 5) by hand
     module: nn.Module | None
+    out_proj: nn.Module | None  # what it mixes its heads by
     queries: torch.Tensor  # (H, T, D)
     keys: torch.Tensor  # (H, T, D)
     values: torch.Tensor  # (H, T, D)
@@ -76,7 +78,7 @@ class AttentionState:
         """What comes out, (T, width)."""
         joined = join_heads(self.mixed)
         with torch.no_grad():
-            return self.module.out_proj(joined) if hasattr(self.module, "out_proj") else joined
+            return self.out_proj(joined) if self.out_proj else joined
 
 
 def simple_state(*, text: str, scale: int, causal: bool) -> AttentionState:
@@ -85,7 +87,7 @@ def simple_state(*, text: str, scale: int, causal: bool) -> AttentionState:
     x = scale * x
     _, weights = simple_self_attention(x)
     state = AttentionState(
-        tokens, x, None, x[None], x[None], x[None], weights[None], scaled=False, hidden=None
+        tokens, x, None, None, x[None], x[None], x[None], weights[None], scaled=False, hidden=None
     )
     return hide_future(state) if causal else state
 
@@ -186,9 +188,12 @@ def read_inputs(text: str, made: str, scale: int) -> tuple[tuple[str, ...], torc
 def state_of(tokens: tuple[str, ...], x: torch.Tensor, module: nn.Module) -> AttentionState:
     """Return what a module makes of x (T, d_in) outside training, and how."""
     weights = weights_by_head(module, x)  # (H, T, T)
-    projected = queries, keys, _ = projections(module, x, len(weights))
+    layers = replace(read_attention(module), num_heads=len(weights))
+    queries, keys, values = layers.project(x)  # (H, T, D) each
     found = explain(queries @ keys.transpose(-2, -1), weights, queries.shape[-1])
-    state = AttentionState(tokens, x, module, *projected, weights, *found)
+    state = AttentionState(
+        *(tokens, x, module, layers.out_proj, queries, keys, values, weights), *found
+    )
     if state.odd or type(module) in CLASSES.values():
         return state
     output = module(x)
@@ -231,19 +236,6 @@ def _what_is_odd(weights: torch.Tensor) -> str:
     if columns:
         return "Its columns sum to 1 and its rows do not: softmax runs over the wrong dimension."
     return "The rows of its weights do not sum to 1."
-
-
-def projections(module: nn.Module, x: torch.Tensor, num_heads: int) -> tuple[torch.Tensor, ...]:
-    """Return queries, keys and values of every head, (H, T, D) each."""
-    if hasattr(module, "heads"):
-        heads = [projections(head, x, 1) for head in module.heads]
-        return tuple(torch.cat(parts) for parts in zip(*heads, strict=True))
-    if hasattr(module, "W_qkv"):
-        wide = module.W_qkv(x).chunk(3, dim=-1)
-    else:
-        layers = module.W_query, module.W_key, module.W_value
-        wide = [x @ W if isinstance(W, nn.Parameter) else W(x) for W in layers]
-    return tuple(split_heads(part, num_heads) for part in wide)
 
 
 def hide_future(state: AttentionState) -> AttentionState:
