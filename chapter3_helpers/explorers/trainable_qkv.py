@@ -55,6 +55,7 @@ class TrainableQKVState(NamedTuple):
     scaled_slope: torch.Tensor
 
 
+@lru_cache(maxsize=8 * len(WIDTHS))  # the curves need every d_k of a seed for every step of d_k
 def trainable_qkv_state(*, d_k: int, seed: int) -> TrainableQKVState:
     """Draw queries and keys, and weigh them without and with the division by sqrt(d_k).
 
@@ -69,15 +70,6 @@ def trainable_qkv_state(*, d_k: int, seed: int) -> TrainableQKVState:
     slopes = torch.diag_embed(weights) - weights[..., None] * weights[..., None, :]
     means = slopes.norm(dim=(-2, -1)).mean(dim=(-2, -1))  # (2,)
     return TrainableQKVState(*draws[0], *weights[:, 0], *means)
-
-
-@lru_cache(maxsize=8)  # the curves need every d_k of a seed, again for every step of d_k
-def _slopes(seed: int) -> dict[str, list[float]]:
-    states = [trainable_qkv_state(d_k=d_k, seed=seed) for d_k in WIDTHS]
-    return {
-        "without the division": [state.unscaled_slope.item() for state in states],
-        "divided by sqrt(d_k)": [state.scaled_slope.item() for state in states],
-    }
 
 
 def trainable_qkv_panels(
@@ -113,12 +105,16 @@ def trainable_qkv_panels(
                 click={**CLICK_CELL, "matrix": way},
             )
         )
+    states = [trainable_qkv_state(d_k=width, seed=seed) for width in WIDTHS]
     curves = Curves(
         f"slope of softmax, mean of {DRAWS} draws",
         "d_k",
         "how strongly the weights react",
         WIDTHS,
-        _slopes(seed),
+        {
+            "without the division": [state.unscaled_slope for state in states],
+            "divided by sqrt(d_k)": [state.scaled_slope for state in states],
+        },
         mark=d_k,
         log="x",
     )

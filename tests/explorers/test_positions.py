@@ -12,10 +12,43 @@ from chapter3_helpers.explorers.positions import (
     SINUSOIDS,
     positions_explorer,
 )
+from chapter3_helpers.positions import (
+    LearnedPositions,
+    alibi_bias,
+    apply_rotary,
+    linear_bias,
+    rotary_frequencies,
+)
+from chapter3_helpers.sentence import embed_text
+from chapter3_helpers.trainable_qkv import SelfAttention_v1
 from tests.explorers import Shown
 
 WAYS = (NONE, LEARNED, SINUSOIDS, LINEAR, ALIBI, ROTARY)
 every_scheme = pytest.mark.parametrize("scheme", WAYS)
+
+
+@every_scheme
+def test_the_weights_are_those_of_the_lessons_functions(scheme):
+    """Six tokens from position 7 on, in the third of four heads, later ones hidden."""
+    asked = {"start": 7, "theta": 100.0, "num_heads": 4, "head": 2, "causal": True, "seed": 5}
+    shown = Shown("positions", scheme=scheme, **asked)
+    torch.manual_seed(5)
+    attention = SelfAttention_v1(4, 4)
+    torch.manual_seed(5)
+    tables = {
+        LEARNED: 10 * LearnedPositions(512, 4).weight,
+        SINUSOIDS: torch.view_as_real(rotary_frequencies(4, 512)).flatten(start_dim=1),
+    }
+    _, x = embed_text(shown.settings["text"], d_in=4)
+    x = x + tables.get(scheme, torch.zeros(512, 4))[7:13]
+    projected = x @ attention.W_query, x @ attention.W_key
+    if scheme == ROTARY:
+        turns = rotary_frequencies(4, 512, 100.0)[7:13]
+        projected = (apply_rotary(numbers, turns) for numbers in projected)
+    queries, keys = projected
+    bias = {LINEAR: linear_bias(6), ALIBI: alibi_bias(4, 6)[2]}.get(scheme, 0.0)
+    scores = (queries @ keys.T / 2 + bias).masked_fill(torch.ones(6, 6).triu(1) > 0, -torch.inf)
+    torch.testing.assert_close(shown.state.weights, torch.softmax(scores, dim=-1))
 
 
 @every_scheme

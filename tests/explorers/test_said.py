@@ -9,29 +9,16 @@ from chapter3_helpers.explorers.attention.mechanisms import AT_RANDOM, SIMPLE, V
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix
-from chapter3_helpers.explorers.pronouns import SENTENCE
 from chapter3_helpers.explorers.trainable_qkv import DRAWS, WIDTHS
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.tasks import who_whom
 from chapter3_helpers.tasks.training import Trained
 from tests.explorers import Shown
 
-UNSEEN = {"row": 2, "column": 1}  # position 2 forgets position 1
-
-
-def asked(adjective: str) -> dict:
-    return {"batches": 500, "text": SENTENCE.replace("sour", adjective)}
-
-
 # (explorer, what is changed in it, what its note says); " ... " stands for what is left out
 SAID = [
     ("dot_products", {}, "Less than a right angle: the shadow falls along b, dot product 0.75."),
-    (
-        *("dot_products", {"angle": 120}),
-        "More than a right angle: the shadow falls backwards, dot product -0.75.",
-    ),
     ("dot_products", {"angle": 90}, "a casts no shadow: the dot product is 0"),
-    ("dot_products", {"length_b": 0.0}, "b has length 0 and so no direction: the dot pr"),
     ("dot_products", {"length_a": 0.0, "length_b": 0.0}, "a and b have length 0 and so no direct"),
     ("softmax", {}, "“journey” gets most, 28% of the total ... shares from -271% to 101%"),
     ("softmax", {"score": 4.0}, "“step” gets most, 78% of the total ... 42% at the most"),
@@ -40,15 +27,9 @@ SAID = [
     ("trainable_qkv", {"d_k": 1}, "both are the same"),
     ("trainable_qkv", {"d_k": 64}, "slope of softmax is 0."),
     ("pronouns", {"batches": 0}, "“sour” looks at everything alike"),
-    *(
-        (
-            *("pronouns", asked(adjective)),
-            f"After 500 batches “{adjective}” looks most at “{noun}” ... "
-            f"says “{pronoun}”, which is right: “{noun}” is meant.",
-        )
-        for adjective, noun, pronoun in (
-            *(("sour", "milk", "sie"), ("hungry", "dog", "er"), ("cracked", "glass", "es")),
-        )
+    (
+        *("pronouns", {"batches": 500}),
+        "After 500 batches “sour” looks most at “milk” ... says “sie”, which is right: “milk” is",
     ),
     (
         "attention",
@@ -65,15 +46,9 @@ SAID = [
         "From 1024 to 0: “aabaa” goes on with “bababababa” instead of “baabaabaab”, and 19 of 27",
     ),
     (
-        *("handmade_transformer", {"value": 1024.0}),
-        "This weight is as it was, 1024: “aabaa” goes on with “baabaabaab”, "
-        "and 27 of 27 letters of aab, aab, … are right.",
-    ),
-    (
-        *("handmade_transformer", UNSEEN | {"prompt": "bb"}),
+        *("handmade_transformer", {"row": 2, "column": 1, "prompt": "bb"}),
         "instead of “aabaabaaba”, and yet 27 of 27 letters",
     ),
-    ("handmade_transformer", UNSEEN, "as before, and 27 of 27 letters"),
 ]
 
 
@@ -97,10 +72,8 @@ FACTS = [
     *(  # in positions, the third head, where theta is 100
         ("positions", {"scheme": scheme, "head": 2, "theta": 100.0}, [told])
         for scheme, told in (
-            ("none", "nothing"),
             ("learned", "a row of an untrained table (512, 4), times ten"),
             ("sinusoids", "cosine and sine of a fast and of a slow hand"),
-            ("linear bias", "-1 for each position between query and key"),
             ("ALiBi", "-0.125 for each position between query and key"),  # 1/2, 1/4, 1/8
             ("rotary", "1 and 0.1 radians for each position"),  # the root of 100 below 1
         )

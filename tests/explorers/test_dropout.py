@@ -1,0 +1,25 @@
+"""The explorer of dropout drops the weights that the lesson's function drops."""
+
+import pytest
+import torch
+
+from chapter3_helpers.dropout import dropout_mask
+from chapter3_helpers.masking import causal_mask
+from tests.explorers import Shown
+
+
+@pytest.mark.parametrize("coins", ["native", "mkl"])
+def test_draws_are_dropped_scaled_and_averaged(coins):
+    state = Shown("dropout", draw=3, p=0.25, seed=7, coins=coins).state
+    scores = (state.queries @ state.keys.T / 2**0.5).masked_fill(causal_mask(6), -torch.inf)
+    weights = torch.softmax(scores, dim=-1)
+    torch.testing.assert_close(state.weights, weights)
+    draws = torch.where(dropout_mask((3, 6, 6), 0.25, 7, coins), weights / 0.75, 0.0)
+    torch.testing.assert_close(state.dropped, draws[2])
+    torch.testing.assert_close(state.mean, (draws[0] + draws[1] + draws[2]) / 3)
+
+
+def test_in_evaluation_nothing_is_dropped():
+    state = Shown("dropout", training=False, p=0.9).state
+    assert torch.equal(state.dropped, state.weights)
+    assert torch.equal(state.mean, state.weights)
