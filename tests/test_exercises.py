@@ -1,6 +1,7 @@
 import contextlib
 import importlib
 import io
+import itertools
 import math
 import pkgutil
 
@@ -9,9 +10,10 @@ import pytest
 import torch
 
 from chapter3_helpers import exercises
+from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.exercises import Exercise, equal
 from chapter3_helpers.exercises.dot_products import COSINES, NEAREST
-from chapter3_helpers.exercises.dropout import LOST_ROWS, TOSSES_COINS, WHICH_P
+from chapter3_helpers.exercises.dropout import KIND_SEED, LOST_ROWS, TOSSES_COINS, WHICH_P
 from chapter3_helpers.exercises.feedback import Outcome, Verdict
 from chapter3_helpers.exercises.fused_multihead import GPT2_ATTENTION, WINDOW_ATTENTION
 from chapter3_helpers.exercises.grouped_query import GROUPED_SCORES, WINDOW_MASK
@@ -23,12 +25,12 @@ from chapter3_helpers.exercises.handmade_transformer import (
     looking_back,
 )
 from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT
-from chapter3_helpers.exercises.performance import MERGE, ONE_TOKEN
+from chapter3_helpers.exercises.performance import EQUAL_SHARES, MERGE, ONE_TOKEN
 from chapter3_helpers.exercises.positions import MASK_ALONE
 from chapter3_helpers.exercises.recurrent import WORDS
-from chapter3_helpers.exercises.softmax import DECLINE, HALF
+from chapter3_helpers.exercises.softmax import DECLINE, HALF, SCORES_FROM_WEIGHTS
 from chapter3_helpers.exercises.tensor_parallel import KV_HEADS_HERE
-from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS, CIRCLE
+from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS, CIRCLE, DIVISOR
 from chapter3_helpers.handmade_transformer import MODEL
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
 from tools.notebook_files import code_cells, exercises_with_answers, numbered_paths, read, tags
@@ -188,6 +190,8 @@ def test_an_exercise_gives_what_can_be():
         torch.testing.assert_close(before.sum(dim=-1), torch.ones(len(before)))
         assert torch.equal(before, before.tril())
         assert after[before == 0].eq(0).all()
+    for (weights,) in SCORES_FROM_WEIGHTS.cases:
+        assert weights.sum() == 1
     for heads, kv_heads, processes, rank in KV_HEADS_HERE.cases:
         assert heads % kv_heads == heads % processes == 0 <= rank < processes
 
@@ -327,6 +331,11 @@ def beside_an_offer_for_each_key(scores):
     return scores.exp() / (scores.exp().sum(dim=1, keepdim=True) + scores.shape[1])
 
 
+def seed_with_a_cell_in_every_row(T, p):
+    masks = ((seed, dropout_mask((T, T), p, seed)) for seed in itertools.count())
+    return next(seed for seed, kept in masks if kept.sum(dim=1).min() > 0)
+
+
 OVEN, BREAD = "the oven cooked the bread so", "the bread cooked the oven so"
 SAME_WORD = [a == b for a, b in zip(OVEN.split(), BREAD.split(), strict=True)]
 
@@ -396,6 +405,10 @@ def by_the_place(kind):
         (HALF, math.log(2), "2 parts of 7"),
         (HALF, math.log10(5), "to base 10"),
         (DECLINE, beside_an_offer_for_each_key, "once for each key"),
+        (DECLINE, torch.sigmoid, "weighed against nothing alone"),
+        (EQUAL_SHARES, lambda width: 2 * (4 * width - 1) + 1, "Each visible score costs twice"),
+        (DIVISOR, lambda d_k, spread: spread * spread * d_k, "It is variances that add up"),
+        (KIND_SEED, seed_with_a_cell_in_every_row, "You counted hidden cells as well"),
     ],
 )
 def test_answers_at_the_edge(exercise, attempt, verdict):

@@ -81,6 +81,7 @@ def test_frequent_words_have_numbers_and_every_tenth_stretch_is_held_out():
     count = [counted[word] for word in text.vocabulary[1:]]
     assert count == sorted(count, reverse=True)
     assert (ids == 0).sum() == sum(word not in text.vocabulary for word in words[:12_000])
+    assert len(text.held_out) == len(words) // 10_000 * 1000
     assert torch.equal(text.training[:9000], ids[:9000])
     assert torch.equal(text.held_out[:1000], ids[9000:10_000])
     assert torch.equal(text.training[9000:11_000], ids[10_000:12_000])

@@ -12,14 +12,14 @@ SOUND, FOOD = 1, 4  # where they stand
 
 def test_where_the_full_stop_looks():
     _, x = encode("It barks and eats bones.")
-    assert learned("without dropout").attention_weights(x)[-1, SOUND] > 0.95
-    careful = learned("with dropout").attention_weights(x)[-1]
+    assert learned("no dropout").attention_weights(x)[-1, SOUND] > 0.95
+    careful = learned("dropout").attention_weights(x)[-1]
     assert 0.5 < careful[SOUND] < 0.7
     assert 0.3 < careful[FOOD] < 0.5
 
 
 def test_probabilities_come_in_order_and_sum_to_1():
-    shares = probabilities(learned("without dropout"), "it moos")
+    shares = probabilities(learned("no dropout"), "it moos")
     assert sorted(shares) == sorted(ANIMALS)
     assert list(shares.values()) == sorted(shares.values(), reverse=True)
     assert sum(shares.values()) == pytest.approx(1)
