@@ -10,8 +10,8 @@ it is a picture with its words; in an explorer the same data is drawn live, by t
 >>> diagram = Diagram(
 ...     "A query per token",
 ...     blocks=[
-...         Block(name="x", at=(0, 0), values=x, rows=["a", "b", "c"]),
-...         Block(name="queries", at=(1, 0), values=x @ W_query, kind="query", marked_row=2),
+...         Block("x", (0, 0), x, rows=["a", "b", "c"]),
+...         Block("queries", (1, 0), x @ W_query, kind="query", marked_row=2),
 ...     ],
 ...     arrows=[Arrow("x", "queries", "@ W_query")],
 ... )
@@ -32,23 +32,16 @@ How to write one for a topic:
 - One file a topic, named as its notebook, which imports from ``diagrams.core``; its functions are
   imported here. A function takes arrays or tensors, and their labels, and returns a ``Diagram``; it
   computes nothing that a lesson teaches, and knows no module and no torch.
-- ``at=(column, row)`` says where a block stands. Columns and rows take the room that their largest
-  block needs, gaps that of the words on their arrows. A picture is at most ``layout.WIDEST`` pixels
-  wide, or else it would be shown smaller: some five columns. What is longer goes on below.
+- A block stands at (column, row). A picture is at most ``layout.WIDEST`` pixels wide, or else it
+  would be shown smaller: some five columns. What is longer goes on below.
 - An arrow goes straight, or turns once between the columns, or as ``via`` says. One that would have
-  to cross a block is refused. ``via="below"`` leads to a row further down, or round what
-  stands in the same row, on one line for all arrows from a block. Several sources may share
-  one, as in ``Arrow(("queries", "keys"), "scores", "@ keys.T")``; it may end at a bracket, named
-  by its text. ``sign=True`` writes the text alone between two neighbours: ``weights @ values``.
+  to cross a block is refused. Several sources may share one, as in
+  ``Arrow(("queries", "keys"), "scores", "@ keys.T")``; it may end at a bracket, named by its text.
 - Names are what arrows call a block by, so each is there once; ``caption`` is what the reader
   sees. Of heads in rows below each other the first alone has captions, the others ``""``.
 - Names and words on arrows are those of the notebooks: ``queries``, ``@ W_query``, ``softmax``.
 - The colours of queries, keys and values stay theirs; positive numbers have that colour, negative
   ones are grey. ``limit`` gives two blocks one scale, so that dividing looks paler.
-- ``note`` stands below the title, such as what the letters of shapes mean. ``zoom=2`` draws a block
-  larger than the others.
-- ``weight=0.3`` makes an arrow a straight line as thick as that; ``Plane`` draws vectors, their
-  shadow, their angle, a clock; ``kind="owner"`` colours numbers by whose they are.
 - ``Block`` and ``Diagram`` refuse what does not fit; a topic's function checks nothing again.
 - Add it to the table of ``tests/diagrams/test_builders.py`` in several sizes, and look at it.
 

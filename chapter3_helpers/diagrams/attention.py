@@ -15,30 +15,13 @@ from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 MOST_LANES = 4  # heads that are drawn below each other
 CELL = 12  # pixels: six tokens and dropout still fit on a screen
-KINDS = {
-    "queries": "query",
-    "keys": "key",
-    "keys.T": "key",
-    "values": "value",
-    "weights": "weights",
-    "dropped": "weights",
-}
-SIDES = {  # what rows and columns are
-    "x": ("q", ""),
-    "queries": ("q", ""),
-    "keys": ("k", ""),
-    "keys.T": ("", "k"),
-    "values": ("k", ""),
-    "context": ("q", ""),
-    "concat": ("q", ""),
-    "output": ("q", ""),
-}
-WORDS = {  # what makes a step out of the one before
-    "scaled": "/ sqrt(D)",
-    "masked": "mask",
-    "weights": "softmax",
-    "dropped": "dropout",
-}
+KINDS = {"queries": "query", "keys": "key", "keys.T": "key", "values": "value"}
+KINDS |= {"weights": "weights", "dropped": "weights"}
+# what rows and columns are, if they are not queries and keys
+SIDES = dict.fromkeys(("x", "queries", "context"), ("q", ""))
+SIDES |= {"keys": ("k", ""), "values": ("k", ""), "keys.T": ("", "k")}
+# what makes a step out of the one before
+WORDS = {"scaled": "/ sqrt(D)", "masked": "mask", "weights": "softmax", "dropped": "dropout"}
 
 
 def attention_diagram(
@@ -74,9 +57,6 @@ def attention_diagram(
             ``scores``, ``weights`` and ``context`` are vectors.
         head: the head to be marked; of more than four heads it is among those drawn.
 
-    Returns:
-        The diagram, to be the last line of a cell or to be drawn in an explorer.
-
     >>> import numpy as np
     >>> x = np.eye(2)
     >>> print(attention_diagram(x=x, scores=x @ x.T, weights=x, context=x).description[:143])
@@ -84,18 +64,9 @@ def attention_diagram(
     x (2, 2) -> @ x.T -> scores (2, 2) -> softmax -> weights (2, 2) -> @ x -> context (2, 2)
     x (2, 2) -> context (2, 2)
     """
-    given = dict(
-        x=x,
-        queries=queries,
-        keys=keys,
-        values=values,
-        scores=scores,
-        scaled=scaled,
-        weights=weights,
-        dropped=dropped,
-        context=context,
-        output=output,
-    )
+    given = {"x": x, "queries": queries, "keys": keys, "values": values, "scores": scores}
+    given |= {"scaled": scaled, "weights": weights, "dropped": dropped, "context": context}
+    given |= {"output": output}
     arrays = {name: to_array(array) for name, array in given.items() if array is not None}
     if arrays["weights"].ndim == 3:
         return _heads(arrays, hidden, query, head)
@@ -117,16 +88,16 @@ def _one_head(arrays, hidden, tokens, query) -> Diagram:
         spots = [(column, 0) for column in range(1, 1 + len(steps))]
         places = {"x": (0, 0)}
     places |= dict(zip(steps, spots, strict=True))
-    limit = float(np.abs(arrays["scores"]).max()) or None if "scores" in arrays else None
+    limit = np.abs(arrays["scores"]).max() if "scores" in arrays else None
     rows = len(arrays["x"])
 
     def block(name: str) -> Block:
         values = arrays[name]
         tall = values.ndim == 2 and len(values) == rows
         return Block(
-            name=name,
-            at=places[name],
-            values=values,
+            name,
+            places[name],
+            values,
             kind=KINDS.get(name, "signed"),
             caption="query" if name == "queries" and values.ndim == 1 else None,
             rows=tokens if name == "x" else None,
@@ -157,16 +128,16 @@ def _heads(arrays, hidden, query, head) -> Diagram:
     arrays["keys.T"] = arrays["keys"].swapaxes(-1, -2)
     mixer = "dropped" if "dropped" in arrays else "weights"
     parts = ("queries", "keys.T", mixer, "values", "context")
-    sides = SIDES["x"]  # of all that has a row for each token
-    blocks = [Block(name="x", at=(0, 0), values=arrays["x"], marked_row=query, sides=sides)]
+    wide = {"marked_row": query, "sides": SIDES["x"]}  # of all heads together
+    blocks = [Block("x", (0, 0), arrays["x"], **wide)]
     arrows, brackets = [], []
     for lane, number in enumerate(shown):
         names = [f"{name} {number}" for name in parts]
         blocks += [
             Block(
-                name=name,
-                at=(column, lane),
-                values=arrays[part][number],
+                name,
+                (column, lane),
+                arrays[part][number],
                 kind=KINDS.get(part, "signed"),
                 caption="" if lane else part,
                 marked_row=None if part in ("keys.T", "values") else query,
@@ -182,18 +153,13 @@ def _heads(arrays, hidden, query, head) -> Diagram:
             Arrow(names[2], names[3], "@", sign=True),
             Arrow(names[3], names[4]),
         ]
-        brackets.append(
-            Bracket(f"head {number}", tuple(names), "lit" if number == head else "known")
-        )
+        state = "lit" if number == head else "known"
+        brackets.append(Bracket(f"head {number}", tuple(names), state))
     joined = np.concatenate(list(arrays["context"]), axis=-1)  # (T, H * D)
-    at = (5, len(shown))
-    blocks.append(Block(name="concat", at=at, values=joined, marked_row=query, sides=sides))
+    blocks.append(Block("concat", (5, len(shown)), joined, **wide))
     arrows.append(Arrow(tuple(f"context {number}" for number in shown), "concat", via="right"))
     if "output" in arrays:
-        at = (2, len(shown))
-        blocks.append(
-            Block(name="output", at=at, values=arrays["output"], marked_row=query, sides=sides)
-        )
+        blocks.append(Block("output", (2, len(shown)), arrays["output"], **wide))
         arrows.append(Arrow("concat", "output", "out_proj"))
     title = f"{heads} heads side by side, joined"
     if len(shown) < heads:

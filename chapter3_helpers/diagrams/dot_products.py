@@ -30,22 +30,14 @@ def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
     b: (1.0000, 0.0000)
     shadow of a on the line of b: length 0.0000
     """
-    a, b, dots = to_array(a), to_array(b), to_array(dots)
+    a, b, dots = map(to_array, (a, b, dots))
+    look = {"labels": ["a", "b"], "kinds": ["query", "key"], "shadow": (0, 1), "size": 94}
+    look["reach"] = 1.8 * max(np.linalg.norm(each) for each in (*a, b))
     planes = [
-        Plane(
-            name=title,
-            at=(panel, 0),
-            shape=f"a · b = {float(dot):z.2f}",
-            vectors=np.stack([vector, b]),
-            labels=["a", "b"],
-            kinds=["query", "key"],
-            shadow=(0, 1),
-            reach=1.8 * max(np.linalg.norm(each) for each in (*a, b)),
-            size=94,
-        )
+        Plane(title, (panel, 0), np.stack([vector, b]), shape=f"a · b = {float(dot):z.2f}", **look)
         for panel, (title, vector, dot) in enumerate(zip(titles, a, dots, strict=True))
     ]
-    return Diagram("The shadow of a on b", blocks=planes)
+    return Diagram("The shadow of a on b", planes)
 
 
 def one_query_diagram(
@@ -76,28 +68,20 @@ def one_query_diagram(
     x, scores = to_array(x), to_array(scores)
     column = {"shape": f"({len(x)},)", "numbers": True}
     asks = f"query {tokens[query]}"
-    limit = np.abs(x).max()
+    same = {"numbers": True, "limit": np.abs(x).max()}
     blocks = [
-        Block(name=asks, values=x[query], kind="query", numbers=True, limit=limit),
-        Block(name="x", at=(0, 1), values=x, kind="key", rows=tokens, numbers=True, limit=limit),
-        Block(name="scores", at=(1, 1), values=scores[:, None], **column),
+        Block(asks, (0, 0), x[query], kind="query", **same),
+        Block("x", (0, 1), x, kind="key", rows=tokens, **same),
+        Block("scores", (1, 1), scores[:, None], **column),
     ]
     arrows = [Arrow(("x", asks), "scores", "· query")]
     title = f"The query {tokens[query]} against every key"
     if weights is not None:
-        weights, context = to_array(weights), to_array(context)
-        weighted = weights[:, None] * x
+        weights = to_array(weights)[:, None]
         blocks += [
-            Block(name="weights", at=(2, 1), values=weights[:, None], kind="weights", **column),
-            Block(
-                name="weight · token",
-                at=(3, 1),
-                values=weighted,
-                kind="value",
-                numbers=True,
-                limit=limit,
-            ),
-            Block(name="context", at=(3, 2), values=context, numbers=True, limit=limit),
+            Block("weights", (2, 1), weights, kind="weights", **column),
+            Block("weight · token", (3, 1), weights * x, kind="value", **same),
+            Block("context", (3, 2), context, **same),
         ]
         arrows += [
             Arrow("scores", "weights", "softmax"),
@@ -109,13 +93,7 @@ def one_query_diagram(
 
 
 def product_diagram(
-    queries: Any,
-    keys: Any,
-    scores: Any,
-    *,
-    query: int,
-    key: int,
-    tokens: Sequence[str],
+    queries: Any, keys: Any, scores: Any, *, query: int, key: int, tokens: Sequence[str]
 ) -> Diagram:
     """Draw a matrix product as it is laid out by hand: row times column makes a cell.
 
@@ -131,24 +109,14 @@ def product_diagram(
     >>> product_diagram(x, x, x @ x.T, query=0, key=1, tokens=["a", "b"]).title
     'Row a times column b makes one score'
     """
-    queries, keys, scores = to_array(queries), to_array(keys), to_array(scores)
-    look = {"numbers": len(scores) <= MOST_NUMBERED}
-    above = {"columns": tokens, "marked_column": key, **look}
-    return Diagram(
-        f"Row {tokens[query]} times column {tokens[key]} makes one score",
-        cell=30 if look["numbers"] else 14,
-        blocks=[
-            Block(name="keys.T", at=(1, 0), values=keys.T, kind="key", **above),
-            Block(
-                name="queries",
-                at=(0, 1),
-                values=queries,
-                kind="query",
-                rows=tokens,
-                marked_row=query,
-                **look,
-            ),
-            Block(name="scores", at=(1, 1), values=scores, marked_row=query, **above),
-        ],
-        arrows=[Arrow("queries", "scores", "row"), Arrow("keys.T", "scores", "column")],
-    )
+    numbers = len(scores) <= MOST_NUMBERED
+    above = {"columns": tokens, "marked_column": key, "numbers": numbers}
+    aside = {"rows": tokens, "marked_row": query, "numbers": numbers}
+    blocks = [
+        Block("keys.T", (1, 0), to_array(keys).T, kind="key", **above),
+        Block("queries", (0, 1), queries, kind="query", **aside),
+        Block("scores", (1, 1), scores, marked_row=query, **above),
+    ]
+    arrows = [Arrow("queries", "scores", "row"), Arrow("keys.T", "scores", "column")]
+    title = f"Row {tokens[query]} times column {tokens[key]} makes one score"
+    return Diagram(title, blocks, arrows, cell=30 if numbers else 14)

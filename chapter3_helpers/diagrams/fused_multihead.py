@@ -38,22 +38,17 @@ def split_diagram(
     projected, viewed, heads, wrong = map(to_array, (projected, viewed, heads, wrong))
     T, _, D = viewed.shape
     cells = {"kind": "owner", "numbers": True}
+    joined = np.concatenate(list(heads), axis=1)
     blocks = [
-        Block(name="projected", values=projected, rows=tokens, **cells),
-        Block(
-            name="viewed",
-            at=(1, 0),
-            values=viewed.reshape(2 * T, D),
-            shape=str(viewed.shape),
-            **cells,
-        ),
-        Block(name="joined", at=(4, 0), values=np.concatenate(list(heads), axis=1), **cells),
+        Block("projected", (0, 0), projected, rows=tokens, **cells),
+        Block("viewed", (1, 0), viewed.reshape(2 * T, D), shape=str(viewed.shape), **cells),
+        Block("joined", (4, 0), joined, **cells),
     ]
     brackets = []
     for row, (way, cut) in enumerate({"view, transpose": heads, "view alone": wrong}.items()):
         names = tuple(f"{way}: head {head}" for head in range(2))
         blocks += [
-            Block(name=name, at=(2 + head, row), values=cut[head], caption=f"head {head}", **cells)
+            Block(name, (2 + head, row), cut[head], caption=f"head {head}", **cells)
             for head, name in enumerate(names)
         ]
         brackets.append(Bracket(way, names))
@@ -88,17 +83,17 @@ def out_proj_diagram(found: Any, weight: Any, output: Any, bias: Any = None) -> 
     strips = [f"head {head}" for head in range(H)]
     numbers = [f"{h * D} to {h * D + D - 1}" if D > 1 else str(h) for h in range(H)]
     columns = [f"column{'s' * (D > 1)} {places}" for places in numbers]
-    limit = float(np.abs(found).max()) or None
+    limit = np.abs(found).max()
     blocks = [
-        Block(name=strip, at=(h, 0), values=found[h], caption=f"{strip}: {numbers[h]}", limit=limit)
+        Block(strip, (h, 0), found[h], caption=f"{strip}: {numbers[h]}", limit=limit)
         for h, strip in enumerate(strips)
     ]
-    limit = float(np.abs(weight).max()) or None
+    limit = np.abs(weight).max()
     blocks += [
-        Block(name=name, at=(h, 1), values=weight[:, h * D : h * D + D], limit=limit)
+        Block(name, (h, 1), weight[:, h * D : h * D + D], limit=limit)
         for h, name in enumerate(columns)
     ]
-    blocks.append(Block(name="output", at=(H, 1), values=output[:, None]))
+    blocks.append(Block("output", (H, 1), output[:, None]))
     arrows = [Arrow(strip, block, "@") for strip, block in zip(strips, columns, strict=True)]
     arrows += [Arrow(*pair, "+", sign=True) for pair in pairwise(columns)]
     words = "row sums" if bias is None else "row sums + bias"

@@ -50,9 +50,9 @@ def cache_diagram(keys: Any, lengths: Sequence[int], tokens: Sequence[str]) -> D
     keys = to_array(keys)
     blocks = [
         Block(
-            name=f"{length} keys",
-            at=(panel, 0),
-            values=keys[:length, :MOST_NUMBERS],
+            f"{length} keys",
+            (panel, 0),
+            keys[:length, :MOST_NUMBERS],
             kind="key",
             shape=f"({length}, {keys.shape[1]})",
             rows=tokens[:length],
@@ -65,11 +65,5 @@ def cache_diagram(keys: Any, lengths: Sequence[int], tokens: Sequence[str]) -> D
 
 
 def _strip(name: str, kind: str, head: int, at: tuple[int, int], values: Any) -> Block:
-    return Block(
-        name=f"{name} {head}",
-        at=at,
-        values=values[:, :MOST_NUMBERS],
-        kind=kind,
-        shape="" if head else str(values.shape),
-        caption=str(head) if head else None,
-    )
+    look = {"caption": str(head), "shape": ""} if head else {"shape": str(values.shape)}
+    return Block(f"{name} {head}", at, values[:, :MOST_NUMBERS], kind=kind, **look)

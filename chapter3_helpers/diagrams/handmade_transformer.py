@@ -28,12 +28,12 @@ def last_row_diagram(run: Mapping[str, Any], tokens: Sequence[str]) -> Diagram:
     letters = {"columns": ["a", "b"], "numbers": True}
     context, update, embedding = (to_array(run[n])[-1] for n in ("context", "update", "embedding"))
     blocks = [
-        Block(name="weights", values=weights, kind="weights", columns=list(tokens), numbers=True),
-        Block(name="values", at=(1, 0), values=values[:, SCRATCH], kind="value", numbers=True),
-        Block(name="v", at=(2, 0), values=context[SCRATCH], kind="value", numbers=True),
-        Block(name="update", at=(3, 0), values=update[TOKEN_COLUMNS], **letters),
-        Block(name="embedding", at=(3, 1), values=embedding[TOKEN_COLUMNS], **letters),
-        Block(name="logits", at=(4, 0), values=to_array(run["logits"])[-1], **letters),
+        Block("weights", (0, 0), weights, kind="weights", columns=list(tokens), numbers=True),
+        Block("values", (1, 0), values[:, SCRATCH], kind="value", numbers=True),
+        Block("v", (2, 0), context[SCRATCH], kind="value", numbers=True),
+        Block("update", (3, 0), update[TOKEN_COLUMNS], **letters),
+        Block("embedding", (3, 1), embedding[TOKEN_COLUMNS], **letters),
+        Block("logits", (4, 0), to_array(run["logits"])[-1], **letters),
     ]
     arrows = [
         Arrow("weights", "values", "@", sign=True),

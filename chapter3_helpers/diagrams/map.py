@@ -6,26 +6,28 @@ import numpy as np
 
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
-# step -> the notebook that builds it
-BUILT_IN = {
-    "tokens": 1,
-    "x": 1,
-    "scores": 1,
-    "softmax": 2,
-    "mix": 2,
-    "queries": 3,
-    "keys": 3,
-    "values": 3,
-    "scale": 3,
-    "mask": 4,
-    "dropout": 5,
-    "heads": 6,
-    "concat": 6,
-    "out_proj": 7,
-    "positions": 8,
-    "feed-forward": 9,
-    "cache": 11,
+# step: the notebook that builds it, its place, the kind of its numbers, its shape in letters (D is
+# still d before notebook 03 projects x)
+STEPS = {
+    "tokens": (1, (0, 0), "tokens", "(T,)"),
+    "x": (1, (0, 1), "signed", "(T, d)"),
+    "positions": (8, (0, 2), "signed", "(T, d)"),
+    "queries": (3, (1, 0), "query", "(T, D)"),
+    "keys": (3, (1, 1), "key", "(T, D)"),
+    "values": (3, (1, 2), "value", "(T, D)"),
+    "scores": (1, (2, 0), "signed", "(T, T)"),
+    "scale": (3, (3, 0), "signed", "(T, T)"),
+    "mask": (4, (4, 0), "signed", "(T, T)"),
+    "softmax": (2, (4, 1), "weights", "weights (T, T)"),
+    "dropout": (5, (3, 1), "weights", "(T, T)"),
+    "mix": (2, (2, 2), "signed", "context (T, D)"),
+    "concat": (6, (2, 3), "signed", "(T, H·D)"),
+    "out_proj": (7, (3, 3), "signed", "(T, d)"),
+    "feed-forward": (9, (4, 3), "signed", "(T, d)"),
 }
+HEAD = ("queries", "keys", "values", "scores", "scale", "mask", "softmax", "dropout", "mix")
+BRACKETS = {"heads": (6, HEAD), "cache": (11, ("keys", "values"))}
+BUILT_IN = {name: notebook for name, (notebook, *_) in {**BRACKETS, **STEPS}.items()}
 # what the other notebooks are about, of what stands on the map
 ABOUT = {
     0: ("scores", "softmax", "mix"),
@@ -34,24 +36,6 @@ ABOUT = {
     13: ("heads", "out_proj"),
 }
 LAST = 13
-# shapes, in letters: x has d numbers for each token until notebook 03 projects it to D
-SHAPES = {
-    "tokens": "(T,)",
-    "x": "(T, d)",
-    "positions": "(T, d)",
-    "queries": "(T, D)",
-    "keys": "(T, D)",
-    "values": "(T, D)",
-    "scores": "(T, T)",
-    "scale": "(T, T)",
-    "mask": "(T, T)",
-    "softmax": "weights (T, T)",
-    "dropout": "(T, T)",
-    "mix": "context (T, D)",
-    "concat": "(T, H·D)",
-    "out_proj": "(T, d)",
-    "feed-forward": "(T, d)",
-}
 LETTERS = {
     "T": "T = how many tokens",
     "d": "d = numbers for each",
@@ -91,46 +75,27 @@ def attention_map(notebook: int | None = None) -> Diagram:
 
     # the box of the mask is always hatched, the weights only once there is a mask
     hatched = ("mask", "softmax", "dropout") if masked else ("mask",)
-    letters = set()
-
-    def block(name: str, column: int, row: int, kind: str = "signed") -> Block:
+    blocks, written = [], ""
+    for name, (_, at, kind, shape) in STEPS.items():
         state = state_in(notebook, name)
-        shape = "" if state == "grey" else SHAPES[name]
-        if not projected:
-            shape = shape.replace("D", "d")
-        letters.update(letter for letter in LETTERS if letter in shape)
-        return Block(
-            name=name,
-            at=(column, row),
-            values=numbers[name],
-            kind=kind,
-            shape=shape,
-            state=state,
-            zoom=2 if state == "lit" else 1,
-            hidden=numbers["hidden"] if name in hatched else None,
-            limit=numbers["limit"] if name in ("scores", "scale", "mask") else None,
+        shape = "" if state == "grey" else shape if projected else shape.replace("D", "d")
+        written += shape
+        blocks.append(
+            Block(
+                name,
+                at,
+                numbers[name],
+                kind=kind,
+                shape=shape,
+                state=state,
+                zoom=2 if state == "lit" else 1,
+                hidden=numbers["hidden"] if name in hatched else None,
+                limit=numbers["limit"] if name in ("scores", "scale", "mask") else None,
+            )
         )
-
-    blocks = [
-        block("tokens", 0, 0, "tokens"),
-        block("x", 0, 1),
-        block("positions", 0, 2),
-        block("queries", 1, 0, "query"),
-        block("keys", 1, 1, "key"),
-        block("values", 1, 2, "value"),
-        block("scores", 2, 0),
-        block("scale", 3, 0),
-        block("mask", 4, 0),
-        block("softmax", 4, 1, "weights"),
-        block("dropout", 3, 1, "weights"),
-        block("mix", 2, 2),
-        block("concat", 2, 3),
-        block("out_proj", 3, 3),
-        block("feed-forward", 4, 3),
-    ]
     return Diagram(
         _title(notebook),
-        note=", ".join(words for letter, words in LETTERS.items() if letter in letters),
+        note=", ".join(words for letter, words in LETTERS.items() if letter in written),
         cell=12,
         blocks=blocks,
         arrows=[
@@ -150,15 +115,8 @@ def attention_map(notebook: int | None = None) -> Diagram:
             Arrow("out_proj", "feed-forward"),
         ],
         brackets=[
-            Bracket(
-                "heads",
-                (
-                    *("queries", "keys", "values", "scores", "scale", "mask", "softmax"),
-                    *("dropout", "mix"),
-                ),
-                state_in(notebook, "heads"),
-            ),
-            Bracket("cache", ("keys", "values"), state_in(notebook, "cache")),
+            Bracket(name, blocks, state_in(notebook, name))
+            for name, (_, blocks) in BRACKETS.items()
         ],
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
-from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
+from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, one_word
 
 FAINTEST = 0.02  # a smaller weight has no arrow
 
@@ -31,18 +31,14 @@ def questions_diagram(sentences: Sequence[Sequence[str]], answers: Mapping[str, 
     who 1: who? Ann
     whom 1: whom? Bob
     """
-    look = {"kind": "tokens", "caption": ""}
     blocks, arrows = [], []
     for number, words in enumerate(sentences, 1):
         row = 2 * number - 2
         names = [f"word {j + 1} of {number}" for j in range(len(words))]
-        blocks += [
-            Block(name=name, at=(j, row), values=[word], **look)
-            for j, (name, word) in enumerate(zip(names, words, strict=True))
-        ]
+        blocks += [one_word(name, (j, row), words[j]) for j, name in enumerate(names)]
         for question, place in answers.items():
             name, said = f"{question} {number}", f"{question}? {words[place]}"
-            blocks.append(Block(name=name, at=(place, row + 1), values=[said], **look))
+            blocks.append(one_word(name, (place, row + 1), said))
             arrows.append(Arrow(names[place], name))
     return Diagram("What is asked", blocks, arrows)
 
@@ -67,34 +63,17 @@ def heads_diagram(
     """
     weights, contexts = to_array(weights), to_array(contexts)
     heads, width = contexts.shape
-    limit = float(np.abs(contexts).max()) or None
+    limit = np.abs(contexts).max()
     shown = [f"token {j + 1}" for j in range(len(tokens))]
     names = [f"head {h}" for h in range(heads)]
-    blocks = [
-        Block(name=name, at=(j, 0), values=[token], kind="tokens", caption="")
-        for j, (name, token) in enumerate(zip(shown, tokens, strict=True))
-    ]
+    blocks = [one_word(name, (j, 0), tokens[j]) for j, name in enumerate(shown)]
     places = [h * max(len(tokens), heads) // heads for h in range(heads)]
     blocks += [
-        Block(
-            name=name,
-            at=(place, 1),
-            values=context[None],
-            shape=f"({width} numbers)",
-            limit=limit,
-        )
+        Block(name, (place, 1), context[None], shape=f"({width} numbers)", limit=limit)
         for name, place, context in zip(names, places, contexts, strict=True)
     ]
-    joined = contexts.reshape(1, -1)
-    blocks.append(
-        Block(
-            name="concat",
-            at=(places[-1] + 1, 1) if heads == 1 else (1, 2),
-            values=joined,
-            shape=f"({joined.size} numbers)",
-            limit=limit,
-        )
-    )
+    at, shape = (places[-1] + 1, 1) if heads == 1 else (1, 2), f"({contexts.size} numbers)"
+    blocks.append(Block("concat", at, contexts.reshape(1, -1), shape=shape, limit=limit))
     arrows = [
         Arrow(token, head, weight=float(weight))
         for head, row in zip(names, weights, strict=True)

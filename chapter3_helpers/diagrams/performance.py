@@ -39,23 +39,14 @@ def traffic_diagram(
     ['1.00 GB', '5.00 GB', '1.00 GB']
     """
     scores = to_array(scores)
-    hidden = np.isneginf(scores)
-    names = ("scores", "weights")
+    squares = {"hidden": np.isneginf(scores), "shape": "(T, T)", "state": "lit"}
     blocks = [
-        Block(name="queries", values=queries, kind="query", shape="(T, D)"),
-        Block(name="keys", at=(0, 1), values=keys, kind="key", shape="(T, D)"),
-        Block(name="values", at=(0, 2), values=values, kind="value", shape="(T, D)"),
-        Block(name="scores", at=(1, 1), values=scores, hidden=hidden, shape="(T, T)", state="lit"),
-        Block(
-            name="weights",
-            at=(2, 1),
-            values=weights,
-            kind="weights",
-            hidden=hidden,
-            shape="(T, T)",
-            state="lit",
-        ),
-        Block(name="context", at=(3, 1), values=context, shape="(T, D)"),
+        Block("queries", (0, 0), queries, kind="query", shape="(T, D)"),
+        Block("keys", (0, 1), keys, kind="key", shape="(T, D)"),
+        Block("values", (0, 2), values, kind="value", shape="(T, D)"),
+        Block("scores", (1, 1), scores, **squares),
+        Block("weights", (2, 1), weights, kind="weights", **squares),
+        Block("context", (3, 1), context, shape="(T, D)"),
     ]
     words = [f"{traffic[step] / 1e9:.2f} GB" for step in STEPS]
     arrows = [
@@ -63,7 +54,7 @@ def traffic_diagram(
         Arrow("scores", "weights", words[1]),
         Arrow(("weights", "values"), "context", words[2]),
     ]
-    bracket = Bracket("written to memory, read again", names)
+    bracket = Bracket("written to memory, read again", ("scores", "weights"))
     return Diagram("What crosses the memory bus, step by step", blocks, arrows, [bracket])
 
 
@@ -82,33 +73,25 @@ def tiles_diagram(queries: Any, keys: Sequence[Any], values: Sequence[Any], stat
     (3, 4)
     """
     rows, width = to_array(queries).shape
+    start = np.tile([-np.inf, 0.0], (rows, 1))
     blocks = [
-        Block(name="queries", at=(0, 1), values=queries, kind="query", shape="stay"),
-        Block(name="start", at=(0, 2), values=_start(rows), numbers=True, caption="largest, sum"),
-        Block(name="zeros", at=(0, 3), values=np.zeros((rows, width)), caption="output"),
+        Block("queries", (0, 1), queries, kind="query", shape="stay"),
+        Block("start", (0, 2), start, numbers=True, caption="largest, sum"),
+        Block("zeros", (0, 3), np.zeros((rows, width)), caption="output"),
     ]
-    arrows = []
+    arrows, before = [], ("start", "zeros")
     for number, (scores, largest, total, output) in enumerate(states):
-        scores = to_array(scores)
-        column = number + 1
+        scores, column = to_array(scores), number + 1
+        hidden = np.isneginf(scores)
         names = [f"{what} {number}" for what in ("keys", "scores", "state", "output", "values")]
         state = np.concatenate([to_array(largest), to_array(total)], axis=1)
         blocks += [
-            Block(name=names[0], at=(column, 0), values=keys[number], kind="key", shape=FROM),
-            Block(
-                name=names[1],
-                at=(column, 1),
-                values=scores,
-                hidden=np.isneginf(scores),
-                caption="scores",
-            ),
-            Block(name=names[2], at=(column, 2), values=state, numbers=True, caption=""),
-            Block(name=names[3], at=(column, 3), values=output, caption=""),
-            Block(name=names[4], at=(column, 4), values=values[number], kind="value", shape=FROM),
+            Block(names[0], (column, 0), keys[number], kind="key", shape=FROM),
+            Block(names[1], (column, 1), scores, hidden=hidden, caption="scores"),
+            Block(names[2], (column, 2), state, numbers=True, caption=""),
+            Block(names[3], (column, 3), output, caption=""),
+            Block(names[4], (column, 4), values[number], kind="value", shape=FROM),
         ]
-        before = (
-            ("start", "zeros") if not number else (f"state {number - 1}", f"output {number - 1}")
-        )
         arrows += [
             Arrow(names[0], names[1]),
             Arrow(names[1], names[2]),
@@ -116,10 +99,7 @@ def tiles_diagram(queries: Any, keys: Sequence[Any], values: Sequence[Any], stat
             Arrow(before[1], names[3], "shrink"),
             Arrow(names[4], names[3], "+"),
         ]
+        before = names[2], names[3]
     held = tuple(block.name for block in blocks if 1 <= block.at[1] <= 3)
     title = "A block of queries stays, tiles of keys and values pass"
     return Diagram(title, blocks, arrows, [Bracket("in the cache", held)])
-
-
-def _start(rows: int) -> np.ndarray:
-    return np.tile([-np.inf, 0.0], (rows, 1))

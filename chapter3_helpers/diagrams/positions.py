@@ -24,19 +24,16 @@ def rotary_diagram(queries: Any, keys: Any, dots: Any, titles: Sequence[str]) ->
     >>> diagram["query at 1, key at 0"].turned() / np.pi  # from key to query, half of pi
     0.5
     """
-    queries, keys, dots = to_array(queries), to_array(keys), to_array(dots)
-    reach = 1.5 * max(np.linalg.norm(pair) for pair in (*queries, *keys))
+    queries, keys, dots = map(to_array, (queries, keys, dots))
+    look = {"labels": ["query", "key"], "kinds": ["query", "key"], "angle": (1, 0), "size": 190}
+    look["reach"] = 1.5 * max(np.linalg.norm(pair) for pair in (*queries, *keys))
     planes = [
         Plane(
-            name=title,
-            at=(panel, 0),
+            title,
+            (panel, 0),
+            np.stack([queries[panel], keys[panel]]),
             shape=f"dot product {float(dots[panel]):z.2f}",
-            vectors=np.stack([queries[panel], keys[panel]]),
-            labels=["query", "key"],
-            kinds=["query", "key"],
-            angle=(1, 0),
-            reach=reach,
-            size=190,
+            **look,
         )
         for panel, title in enumerate(titles)
     ]
@@ -62,27 +59,26 @@ def clocks_diagram(angles: Any, positions: Sequence[int]) -> Diagram:
     blocks = []
     for row, position in enumerate(positions):
         digits = [position >> digit & 1 for digit in reversed(range(pairs))]
-        first = row == 0
         blocks.append(
             Block(
-                name=f"counter at {position}",
-                at=(0, row),
-                values=[digits],
+                f"counter at {position}",
+                (0, row),
+                [digits],
                 rows=[f"position {position}"],
-                caption="binary counter" if first else "",
+                caption="" if row else "binary counter",
                 numbers=True,
                 limit=2,
             )
         )
         blocks += [
             Plane(
-                name=f"pair {pair} at {position}",
-                at=(pairs - pair, row),  # the fastest on the right, as in a number
-                caption=f"pair {pair}" if first else "",
-                vectors=[[np.cos(angles[position, pair]), np.sin(angles[position, pair])]],
+                f"pair {pair} at {position}",
+                (pairs - pair, row),  # the fastest on the right, as in a number
+                [[np.cos(angle), np.sin(angle)]],
+                caption="" if row else f"pair {pair}",
                 circle=True,
                 size=70,
             )
-            for pair in range(pairs)
+            for pair, angle in enumerate(angles[position])
         ]
     return Diagram("Two ways to count: digits, and hands of clocks", blocks)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
-from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
+from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, one_word
 
 MOST_NUMBERS = 8  # of each state, that are drawn
 FEW_NUMBERS = 3  # where they stand in the cells
@@ -36,17 +36,17 @@ def encoder_decoder_diagram(
     ['decoder 1', 'decoder 2']
     """
     states = to_array(states)
-    T, limit = len(states), float(np.abs(states).max())
+    T, limit = len(states), np.abs(states).max()
     reads, kept, steps, writes = (
         [f"{name} {i + 1}" for i in range(T)] for name in ("read", "state", "decoder", "write")
     )
-    blocks = [_state("last", ((T - 1) // 2, 2), to_array(last), limit)]
+    blocks = [_first("last", ((T - 1) // 2, 2), last, limit)]
     for i in range(T):
         blocks += [
-            _letter(reads[i], (i, 0), read[i]),
-            _state(kept[i], (i, 1), states[i], limit),
-            _state(steps[i], (i, 3), to_array(decoded)[i], limit),
-            _letter(writes[i], (i, 4), written[i]),
+            one_word(reads[i], (i, 0), read[i]),
+            _first(kept[i], (i, 1), states[i], limit),
+            _first(steps[i], (i, 3), decoded[i], limit),
+            one_word(writes[i], (i, 4), written[i]),
         ]
     ends = Arrow((kept[0], kept[-1]), "last", "half of each", via="below")
     arrows = [
@@ -80,23 +80,17 @@ def look_back_diagram(
     >>> diagram["context"].values
     array([[1., 1., 1.]])
     """
-    states, weights = to_array(states), to_array(weights)
-    limit = float(np.abs(states).max())
-    T, d = states.shape
-
-    def few(name: str, at: tuple[int, int], values: Any, **more: Any) -> Block:
-        shape = f"(first {FEW_NUMBERS} of {d})" if d > FEW_NUMBERS else f"({d} numbers)"
-        more |= {"shape": shape, "limit": limit, "numbers": True}
-        return Block(name=name, at=at, values=to_array(values)[..., :FEW_NUMBERS], **more)
-
-    column = {"shape": f"({T},)", "numbers": True}
+    states, scores, weights = (to_array(each) for each in (states, scores, weights))
+    weights, limit = weights[:, None], np.abs(states).max()
+    few = {"limit": limit, "most": FEW_NUMBERS, "numbers": True}
+    column = {"shape": f"({len(states)},)", "numbers": True}
     blocks = [
-        few("query", (0, 0), query, kind="query"),
-        few("states", (0, 1), states, kind="key", rows=read),
-        Block(name="scores", at=(1, 1), values=to_array(scores)[:, None], **column),
-        Block(name="weights", at=(2, 1), values=weights[:, None], kind="weights", **column),
-        few("weight · state", (3, 1), weights[:, None] * states, kind="value"),
-        few("context", (3, 2), context),
+        _first("query", (0, 0), query, kind="query", **few),
+        _first("states", (0, 1), states, kind="key", rows=read, **few),
+        Block("scores", (1, 1), scores[:, None], **column),
+        Block("weights", (2, 1), weights, kind="weights", **column),
+        _first("weight · state", (3, 1), weights * states, kind="value", **few),
+        _first("context", (3, 2), context, **few),
     ]
     arrows = [
         Arrow(("states", "query"), "scores", "compare"),
@@ -107,14 +101,16 @@ def look_back_diagram(
     return Diagram("One look back", blocks, arrows)
 
 
-def _letter(name: str, at: tuple[int, int], letter: str) -> Block:
-    return Block(name=name, at=at, values=[letter], kind="tokens", caption="")
-
-
-def _state(name: str, at: tuple[int, int], state: np.ndarray, limit: float) -> Block:
-    """Draw the first few numbers of a state."""
-    size = len(state)
-    shown = f"first {MOST_NUMBERS} of {size}" if size > MOST_NUMBERS else f"{size} numbers"
-    return Block(
-        name=name, at=at, values=state[None, :MOST_NUMBERS], shape=f"({shown})", limit=limit
-    )
+def _first(
+    name: str,
+    at: tuple[int, int],
+    vectors: Any,
+    limit: float,
+    most: int = MOST_NUMBERS,
+    **look: Any,
+) -> Block:
+    """Draw the first few numbers of one vector or of several."""
+    vectors = to_array(vectors)
+    size = vectors.shape[-1]
+    shape = f"(first {most} of {size})" if size > most else f"({size} numbers)"
+    return Block(name, at, vectors[..., :most], shape=shape, limit=limit, **look)

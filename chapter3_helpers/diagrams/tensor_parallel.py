@@ -30,19 +30,16 @@ def processes_diagram(
     ['device 0: head 0', 'device 1: head 1']
     """
     n = len(heads)
-    blocks, arrows, brackets = [Block(name="x", values=x)], [], []
+    blocks, arrows, brackets = [Block("x", (0, 0), x)], [], []
     for process in range(n):
         names = (f"context {process}", f"partial output {process}")
         blocks += [
-            Block(name=names[0], at=(1, process), values=contexts[process]),
-            Block(name=names[1], at=(2, process), values=partials[process]),
+            Block(names[0], (1, process), contexts[process]),
+            Block(names[1], (2, process), partials[process]),
         ]
         brackets.append(Bracket(f"device {process}: {heads[process]}", names))
-        arrows += [
-            Arrow("x", brackets[-1].text),
-            Arrow(*names, "@ its out_proj"),
-        ]
-    blocks.append(Block(name="output", at=(3, 0), values=output))
+        arrows += [Arrow("x", brackets[-1].text), Arrow(*names, "@ its out_proj")]
+    blocks.append(Block("output", (3, 0), output))
     arrows.append(Arrow(tuple(f"partial output {p}" for p in range(n)), "output", "sum, + bias"))
     return Diagram("Heads apart, one sum", blocks, arrows, brackets)
 
@@ -57,7 +54,7 @@ def cut_diagram(matrices: Mapping[str, Any]) -> Diagram:
     ['W_query (4, 1)']
     """
     blocks = [
-        Block(name=name, at=(column, 0), values=owners, kind="owner", numbers=True)
+        Block(name, (column, 0), owners, kind="owner", numbers=True)
         for column, (name, owners) in enumerate(matrices.items())
     ]
     return Diagram("Which device has which weights", blocks)
@@ -72,12 +69,12 @@ def ring_diagram(rounds: Mapping[str, Any]) -> Diagram:
     >>> ring_diagram({"start": [[1, 1], [1, 1]], "added": [[1, 2], [2, 1]]}).arrows[0].target
     'added'
     """
-    most = max(float(to_array(counts).max()) for counts in rounds.values())
+    most = max(to_array(counts).max() for counts in rounds.values())
     blocks = [
         Block(
-            name=name,
-            at=(column, 0),
-            values=counts,
+            name,
+            (column, 0),
+            counts,
             rows=[f"GPU {gpu}" for gpu in range(len(counts))] if not column else None,
             numbers=True,
             limit=most,

@@ -10,11 +10,7 @@ import numpy as np
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
-ROLES = {
-    "query": "what it looks for",
-    "key": "what it is found by",
-    "value": "what it hands over",
-}
+ROLES = {"query": "what it looks for", "key": "what it is found by", "value": "what it hands over"}
 
 
 def roles_diagram(token: str, x: Any, query: Any, key: Any, value: Any) -> Diagram:
@@ -28,20 +24,11 @@ def roles_diagram(token: str, x: Any, query: Any, key: Any, value: Any) -> Diagr
     >>> print(roles_diagram("a", [1.0], [2.0], [-1.0], [0.5]).description.splitlines()[1])
     a (1,) -> @ W_query -> query: what it looks for (1,)
     """
-    arrays = {"x": x, "query": query, "key": key, "value": value}
-    vectors = {name: to_array(array) for name, array in arrays.items()}
-    limit = max(np.abs(vectors[role]).max() for role in ROLES) or None
-    blocks = [Block(name=token, at=(0, 1), values=vectors["x"], numbers=True)]
-    blocks += [
-        Block(
-            name=f"{role}: {words}",
-            at=(1, row),
-            values=vectors[role],
-            kind=role,
-            numbers=True,
-            limit=limit,
-        )
-        for row, (role, words) in enumerate(ROLES.items())
-    ]
-    arrows = [Arrow(token, f"{role}: {words}", f"@ W_{role}") for role, words in ROLES.items()]
+    vectors = dict(zip(ROLES, map(to_array, (query, key, value)), strict=True))
+    limit = max(np.abs(vector).max() for vector in vectors.values())
+    blocks, arrows = [Block(token, (0, 1), x, numbers=True)], []
+    for row, (role, words) in enumerate(ROLES.items()):
+        name = f"{role}: {words}"
+        blocks.append(Block(name, (1, row), vectors[role], kind=role, numbers=True, limit=limit))
+        arrows.append(Arrow(token, name, f"@ W_{role}"))
     return Diagram(f"Three roles for {token}", blocks, arrows)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
-from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
+from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram, one_word
 
 MOST_NUMBERS = 8  # of each vector, that are drawn
-PARTS = (("norm1", "attention"), ("norm2", "feed_forward"))  # of a block, as they are added
+# of a block: its norm, its layer, and after which x stands with the layer's output added
+PARTS = (("norm1", "attention", "attention"), ("norm2", "feed_forward", "block"))
 
 
 def lane_diagram(
@@ -48,73 +49,55 @@ def lane_diagram(
     >>> diagram["x after block 1"].values.tolist()  # embedding, position, and two additions
     [[4.0, 4.0, 4.0, 4.0]]
     """
-    vectors = {"embedding": embedding, "position": position, "norm": norm}
-    for number, block in enumerate(blocks, 1):
-        vectors |= {f"{name} {number}": block[name] for pair in PARTS for name in pair}
-    vectors = {name: to_array(vector) for name, vector in vectors.items()}
-
-    x = vectors["embedding"] + vectors["position"]
-    spots = {"embedding": (2, 0), "position": (1, 1), "x": (2, 1)}
-    captions = {}
+    x = to_array(embedding) + to_array(position)
+    lane = [  # name, place, caption, vector
+        ("embedding", (2, 0), None, embedding),
+        ("position", (1, 1), None, position),
+        ("x", (2, 1), None, x),
+    ]
     arrows = [
         Arrow("word", "embedding", f"id {token_id}"),
         Arrow("embedding", "x"),
         Arrow("position", "x", "+"),
     ]
-    vectors["x"], before, row, brackets = x, "x", 1, []
-    for number in range(1, len(blocks) + 1):
+    before, row, brackets = "x", 1, []
+    for number, outputs in enumerate(blocks, 1):
         names = []
-        for normed, layer in PARTS:
+        for normed, layer, after in PARTS:
             row += 1
-            after = f"x after {'attention' if layer == 'attention' else 'block'} {number}"
-            part = [f"{normed} {number}", f"{layer} {number}", after]
-            spots |= {name: (column, row) for column, name in enumerate(part)}
-            captions |= dict(zip(part, ("norm", layer.replace("_", "-"), "x"), strict=True))
-            x = vectors[after] = x + vectors[part[1]]
+            part = f"{normed} {number}", f"{layer} {number}", f"x after {after} {number}"
+            captions = "norm", layer.replace("_", "-"), "x"
+            x = x + to_array(outputs[layer])
+            vectors = outputs[normed], outputs[layer], x
+            spots = [(column, row) for column in range(3)]
+            lane += zip(part, spots, captions, vectors, strict=True)
             arrows += [
                 Arrow(before, part[0], via="below"),
                 Arrow(part[0], part[1]),
-                Arrow(part[1], after, "+"),
-                Arrow(before, after),
+                Arrow(part[1], part[2], "+"),
+                Arrow(before, part[2]),
             ]
-            before = after
+            before = part[2]
             names += part
         brackets.append(Bracket(f"block {number}", tuple(names)))
-    spots["norm"] = (0, row + 1)
+    row += 1
+    lane.append(("norm", (0, row), None, norm))
     arrows += [
         Arrow(before, "norm", via="below"),
         Arrow("norm", "logits", "output"),
         Arrow("logits", "probabilities", "softmax"),
     ]
-    limit = max(float(np.abs(vector).max()) for vector in vectors.values()) or None
-    drawn = [
-        Block(name="word", at=(0, 0), values=[word], kind="tokens", caption=""),
-        *(
-            Block(
-                name=name,
-                at=spot,
-                values=vectors[name][None, :MOST_NUMBERS],
-                caption=captions.get(name),
-                shape=f"({len(x)},)" if name == "x" else "",
-                limit=limit,
-            )
-            for name, spot in spots.items()
-        ),
-        Block(
-            name="logits", at=(1, row + 1), values=_column(logits), rows=candidates, numbers=True
-        ),
-        Block(
-            name="probabilities",
-            at=(2, row + 1),
-            values=_column(probabilities),
-            rows=candidates,
-            kind="weights",
-            numbers=True,
-        ),
+    limit = max(np.abs(to_array(vector)).max() for *_, vector in lane)
+    shapes = {"x": f"({len(x)},)"}
+    drawn = [one_word("word", (0, 0), word)]
+    for name, spot, caption, vector in lane:
+        numbers, shape = to_array(vector)[:MOST_NUMBERS], shapes.get(name, "")
+        drawn.append(Block(name, spot, numbers, caption=caption, shape=shape, limit=limit))
+    of_words = {"rows": candidates, "numbers": True}
+    logits, probabilities = (to_array(column)[:, None] for column in (logits, probabilities))
+    drawn += [
+        Block("logits", (1, row), logits, **of_words),
+        Block("probabilities", (2, row), probabilities, kind="weights", **of_words),
     ]
     note = "Only attention reads the other words."
     return Diagram(f"The lane of “{word}”, block by block", drawn, arrows, brackets, note=note)
-
-
-def _column(numbers: Any) -> np.ndarray:
-    return to_array(numbers)[:, None]

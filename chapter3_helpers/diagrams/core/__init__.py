@@ -11,6 +11,6 @@
 """
 
 from chapter3_helpers.diagrams.core.diagram import Diagram
-from chapter3_helpers.diagrams.core.parts import Arrow, Block, Bracket, Plane
+from chapter3_helpers.diagrams.core.parts import Arrow, Block, Bracket, Plane, one_word
 
-__all__ = ["Arrow", "Block", "Bracket", "Diagram", "Plane"]
+__all__ = ["Arrow", "Block", "Bracket", "Diagram", "Plane", "one_word"]

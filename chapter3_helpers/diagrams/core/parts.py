@@ -6,7 +6,7 @@ upper left; how large it is follows from its numbers.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,13 @@ STATES = ("known", "lit", "grey")
 WAYS = (None, "below", "right")
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(eq=False)
 class Thing:
     """What blocks and planes have in common."""
 
     name: str
     at: tuple[int, int] = (0, 0)
+    _: KW_ONLY
     state: str = "known"
     shape: str | None = None
     caption: str | None = None
@@ -38,7 +39,7 @@ class Thing:
         return f"{self.name} {self.shape}" if self.shape else self.name
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(eq=False)
 class Block(Thing):
     """A matrix or a vector, drawn as a small heat strip: one cell for each of its numbers.
 
@@ -66,11 +67,12 @@ class Block(Thing):
     Raises:
         TypeError, ValueError: it has no numbers, or something does not fit them.
 
-    >>> Block(name="queries", values=[[0.5, -1.0], [2.0, 0.0], [1.0, 1.0]], kind="query").label
+    >>> Block("queries", (0, 1), [[0.5, -1.0], [2.0, 0.0], [1.0, 1.0]], kind="query").label
     'queries (3, 2)'
     """
 
-    values: Any
+    values: Any = ()
+    _: KW_ONLY
     kind: str = "signed"
     marked_row: int | None = None
     marked_column: int | None = None
@@ -116,7 +118,12 @@ class Block(Thing):
         return written(self.values, self.hidden, 0 if whole else decimals, hidden)
 
 
-@dataclass(kw_only=True, eq=False)
+def one_word(name: str, at: tuple[int, int], word: str) -> Block:
+    """Return a block that shows a word and no name."""
+    return Block(name, at, [word], kind="tokens", caption="")
+
+
+@dataclass(eq=False)
 class Plane(Thing):
     """Vectors of two numbers as arrows from the origin; a circle makes a clock of them.
 
@@ -135,7 +142,8 @@ class Plane(Thing):
         TypeError, ValueError: something does not fit the vectors.
     """
 
-    vectors: Any
+    vectors: Any = ()
+    _: KW_ONLY
     labels: Sequence[str] | None = None
     kinds: Sequence[str] | None = None
     shadow: tuple[int, int] | None = None
