@@ -48,7 +48,6 @@ class Curves(Panel):
         mark: the x that the sliders stand at.
         log: logarithmic axes, a subset of ``"xy"``; all their numbers are above 0.
         limits: (lowest, highest) y, so that the scale stays while the curves move.
-        width: pixels across; two of 344 stand side by side on a narrow page.
         ticks: where x is numbered (default: at round numbers).
     """
 
@@ -60,11 +59,10 @@ class Curves(Panel):
     mark: float | None = None
     log: str = ""
     limits: tuple[float, float] | None = None
-    width: int = 400
     ticks: Sequence[float] | None = None
 
     def html(self) -> str:
-        width, height, left, bottom, top = self.width, 240, 58, 40, 12
+        width, height, left, bottom, top = 400, 240, 58, 40, 12
         x = to_array(self.x).astype(float)
         lines = {label: to_array(line).astype(float) for label, line in self.lines.items()}
         to_x, x_ticks = _axis(x, left, width - 22, "x" in self.log)

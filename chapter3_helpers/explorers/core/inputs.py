@@ -48,14 +48,6 @@ def read_tokens(text: str) -> tuple[str, ...]:
     return tokens
 
 
-def sentence_code(text: str) -> tuple[str, str]:
-    """Return the lines of Python that ``read_sentence`` stands for: the import and the call."""
-    if text.split() == list(TOKENS):
-        line = "tokens, x = TOKENS, example_inputs()"
-        return "from chapter3_helpers.sentence import TOKENS, example_inputs", line
-    return "from chapter3_helpers.sentence import embed_text", f"tokens, x = embed_text({text!r})"
-
-
 def up_to(read: Reads) -> Callable[..., Sequence[int]]:
     """Return the options of a slider over how much of a text has been read, from 1 to all."""
 

@@ -199,13 +199,12 @@ def _weights_image(weights: np.ndarray, hidden: Any = None) -> str:
 class Bars(Panel):
     """Numbers as horizontal bars, such as one row of attention weights.
 
-    Bars of negative numbers go to the left of zero.
+    Bars of negative numbers go to the left of zero. The longest is that of 1, or of what is larger.
 
     Args:
         title: what the numbers are.
         labels: one per number.
         values: array or tensor (numbers,).
-        largest: the number of the longest bar, where none is larger.
         decimals: how many to write (default: two, or four where two would hide the differences).
         beside: as for ``Matrix``.
         side: ``"q"`` or ``"k"``, if the numbers are those of queries or of keys.
@@ -216,7 +215,6 @@ class Bars(Panel):
     title: str
     labels: Sequence[str]
     values: Any
-    largest: float = 1.0
     decimals: int | None = None
     beside: bool = False
     side: str = ""
@@ -230,7 +228,7 @@ class Bars(Panel):
         rows = []
         values = to_array(self.values).astype(float)
         decimals = decimals_for(values) if self.decimals is None else self.decimals
-        low, high = min([0.0, *values]), max([self.largest, *values])
+        low, high = min([0.0, *values]), max([1.0, *values])
         cell, scale = '<td class="b">', 100 / (high - low)
         if low < 0:
             cell = f'<td class="b z" style="--zero:{-low * scale:.1f}%">'
