@@ -121,14 +121,12 @@ def masking_state(
         queries, keys, values = attention.W_query(x), attention.W_key(x), attention.W_value(x)
     scores = queries @ keys.T / keys.shape[-1] ** 0.5  # (T, T)
     read = scores[:tokens_read, :tokens_read]
+    masked = mask_scores(read)
     if way == FIRST:
-        whole, weights = softmax(mask_scores(scores)), softmax(mask_scores(read))
+        whole, weights = softmax(mask_scores(scores)), softmax(masked)
     else:
         whole, weights = (mask_then_renormalise(softmax(some)) for some in (scores, read))
-    return MaskingState(
-        *(tokens, queries, keys, values, whole),
-        *(tokens[:tokens_read], mask_scores(read), weights),
-    )
+    return MaskingState(tokens, queries, keys, values, whole, tokens[:tokens_read], masked, weights)
 
 
 def masking_panels(

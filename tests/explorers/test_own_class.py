@@ -47,7 +47,7 @@ def source(kind: type[nn.Module], *edits: tuple[str, str]) -> str:
 def written(kind: type[nn.Module], *edits: tuple[str, str]) -> type[nn.Module]:
     """Return that class."""
     space = dict(vars(sys.modules[kind.__module__]))
-    exec(source(kind, *edits), space)
+    exec(source(kind, *edits), space | {"__name__": "__main__"}, space)
     return space["Own"]
 
 

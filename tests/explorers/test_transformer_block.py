@@ -55,6 +55,8 @@ def test_a_class_of_the_readers_is_trained_and_shown(monkeypatch):
     monkeypatch.setattr(phrases, "train", lambda *given, **more: long_training(*given, 2, **more))
 
     class Silent(LetterReader):
+        __module__ = "__main__"  # as in a notebook
+
         def forward(self, ids):
             return 0 * super().forward(ids)
 

@@ -9,12 +9,7 @@ else gets a ``TypeError``.
 from functools import partial
 from typing import Any
 
-from chapter3_helpers.explorers.attention.flow import (
-    MOST_HEADS,
-    STRIPS,
-    Strip,
-    attention_flow,
-)
+from chapter3_helpers.explorers.attention.flow import MOST_HEADS, STRIPS, Strip, attention_flow
 from chapter3_helpers.explorers.attention.handmade_heads import HEADS
 from chapter3_helpers.explorers.attention.mechanisms import (
     AT_RANDOM,
@@ -146,13 +141,7 @@ CONTROLS = (
     ),
     Thumbnails("head", "head", 0, "Which head to show in large", has_heads, options=head_names),
     row_buttons(default=6),
-    row_buttons(
-        2,
-        name="column",
-        label="about",
-        tooltip="Whose key it meets",
-        presented=False,
-    ),
+    row_buttons(2, name="column", label="about", tooltip="Whose key it meets", presented=False),
     Clicked("strip", "strip", None, "The strip of the diagram that was clicked", options=STRIPS),
 )
 

@@ -21,14 +21,11 @@ from chapter3_helpers.explorers.attention.handmade_heads import (
 )
 from chapter3_helpers.explorers.attention.mechanisms import (
     BY_HAND,
-    CAUSAL,
     CLASSES,
     FUSED,
     SIMPLE,
     SPLIT,
-    V1,
-    V2,
-    WRAPPER,
+    UNMASKED,
     make_module,
 )
 from chapter3_helpers.explorers.core.inputs import read_sentence, read_tokens
@@ -111,23 +108,7 @@ def unmasked_state(
 
 def causal_state(
     *,
-    text: str,
-    made: str,
-    seed: int,
-    scale: int,
-    d_out: int,
-    dropout: float,
-    attention_class: type[nn.Module],
-) -> AttentionState:
-    """Return what one causal head makes of a sentence, as in 05."""
-    tokens, x = read_inputs(text, made, scale)
-    d_out = D_HEAD if made == BY_HAND else d_out
-    state = state_of(tokens, x, make_module(attention_class, x, made, seed, d_out=d_out))
-    return drop(state, dropout, seed)
-
-
-def wrapper_state(
-    *,
+    mechanism: str,
     text: str,
     made: str,
     seed: int,
@@ -137,39 +118,21 @@ def wrapper_state(
     dropout: float,
     attention_class: type[nn.Module],
 ) -> AttentionState:
-    """Return what heads of d_out numbers each make of a sentence, as in 06."""
+    """Return what one causal head or several make of a sentence, as in 05, 06 and 07."""
     tokens, x = read_inputs(text, made, scale)
-    sizes = {"d_out": D_HEAD if made == BY_HAND else d_out, "num_heads": num_heads}
-    state = state_of(tokens, x, make_module(attention_class, x, made, seed, **sizes))
-    return drop(state, dropout, seed)
-
-
-def split_state(
-    *,
-    text: str,
-    made: str,
-    seed: int,
-    scale: int,
-    d_out: int,
-    num_heads: int,
-    dropout: float,
-    attention_class: type[nn.Module],
-) -> AttentionState:
-    """Return what heads that share d_out numbers make of a sentence, as in 07."""
-    tokens, x = read_inputs(text, made, scale)
-    sizes = {"d_out": num_heads * D_HEAD if made == BY_HAND else d_out, "num_heads": num_heads}
-    state = state_of(tokens, x, make_module(attention_class, x, made, seed, **sizes))
-    return drop(state, dropout, seed)
+    if made == BY_HAND:
+        d_out = D_HEAD * (num_heads if mechanism in (SPLIT, FUSED) else 1)
+    module = make_module(attention_class, x, made, seed, d_out=d_out, num_heads=num_heads)
+    return drop(state_of(tokens, x, module), dropout, seed)
 
 
 STATES: Mapping[str, Callable[..., AttentionState]] = {
     SIMPLE: simple_state,
     **{
-        mechanism: partial(function, attention_class=CLASSES[mechanism])
-        for mechanism, function in (
-            *((V1, unmasked_state), (V2, unmasked_state), (CAUSAL, causal_state)),
-            *((WRAPPER, wrapper_state), (SPLIT, split_state), (FUSED, split_state)),
+        mechanism: partial(
+            unmasked_state if mechanism in UNMASKED else causal_state, attention_class=kind
         )
+        for mechanism, kind in CLASSES.items()
     },
 }
 

@@ -32,16 +32,14 @@ RECORDED_SEEDS = (1, 2, 3, 42)
 
 
 @lru_cache(maxsize=512)
-def parameters(function: Callable) -> Mapping[str, bool]:
-    """Return the names of a function's parameters, and whether each has to be given."""
-    every = inspect.signature(function).parameters.values()
-    return {parameter.name: parameter.default is parameter.empty for parameter in every}
+def parameters(function: Callable) -> tuple[str, ...]:
+    """Return the names of a function's parameters."""
+    return tuple(inspect.signature(function).parameters)
 
 
 def arguments(function: Callable, settings: Settings, given: int = 0) -> dict[str, Any]:
     """Return those settings that a function's parameters name, after so many that are given."""
-    names = list(parameters(function))[given:]
-    return {name: settings[name] for name in names if name in settings}
+    return {name: settings[name] for name in parameters(function)[given:] if name in settings}
 
 
 def call(function: Callable, settings: Settings, *given: Any) -> Any:

@@ -7,31 +7,20 @@ returns what is drawn. ``Explorer`` calls both with the settings that their para
 
     CONTROLS = (
         Slider("tokens", "tokens", 4, "How many there are", low=1, high=9),
-        Switch("causal", "hide the future", True, "The causal mask"),
-        Buttons(
-            "row",
-            "asking",
-            0,
-            "Whose row to mark",
-            lambda tokens: tokens > 1,
-            options=lambda tokens: range(tokens),
-        ),
+        Buttons("row", "asking", 0, "Whose row to mark", options=lambda tokens: range(tokens)),
     )
 
     class EvenState(NamedTuple):
         weights: torch.Tensor  # (T, T)
 
-    def even_state(*, tokens: int, causal: bool) -> EvenState:
-        scores = torch.zeros(tokens, tokens)
-        return EvenState(softmax(mask_scores(scores) if causal else scores))
+    def even_state(*, tokens: int) -> EvenState:
+        return EvenState(softmax(torch.zeros(tokens, tokens)))
 
     def even_panels(state: EvenState, *, row: int) -> list[Panel]:
         names = [str(token) for token in range(len(state.weights))]
         return [Matrix("weights", state.weights, names, marked_row=row)]
 
-    even_explorer = explorer_function(
-        "even_explorer", "even weights", CONTROLS, even_state, even_panels
-    )
+    even_explorer = explorer_function("even_explorer", "even", CONTROLS, even_state, even_panels)
 
 The *Python* button shows the call of the state function with the present values, which anyone can
 run, and below it the function's source. Where the values of one control have a state function each,
@@ -63,7 +52,6 @@ from chapter3_helpers.explorers.core.controls import (
     Thumbnails,
     arguments,
     call,
-    parameters,
 )
 from chapter3_helpers.explorers.core.panels import (
     Heads,
@@ -119,7 +107,7 @@ class Explorer(widgets.VBox):
             shown in the same way.
 
     Raises:
-        TypeError: a function needs a parameter that no control is named after.
+        TypeError: a function needs an argument that no control is named after.
         ValueError: as ``set``.
     """
 
@@ -135,7 +123,6 @@ class Explorer(widgets.VBox):
         self.name, self.controls = name, tuple(controls)
         self._states = state if isinstance(state, OneOf) else OneOf("", {None: state})
         self._panels, self._own = panels, own
-        self._check_parameters()
         self._quiet = True  # while several controls change together, the view waits
         self._drawn = ""  # the last picture; it stays, dimmed, while a text can't be read
         defaults = {control.name: control.default for control in controls}
@@ -217,20 +204,6 @@ class Explorer(widgets.VBox):
 
     def _state_function(self, settings: Settings) -> Callable[..., Any]:
         return self._states.functions[settings.get(self._states.control)]
-
-    def _check_parameters(self) -> None:
-        known = {control.name for control in self.controls}
-        functions = [*self._states.functions.values(), *(c.enabled for c in self.controls)]
-        functions += [c.options for c in self.controls if callable(getattr(c, "options", None))]
-        wanted = [(function, list(parameters(function).items())) for function in functions]
-        wanted.append((self._panels, list(parameters(self._panels).items())[1:]))
-        for function, named in wanted:
-            for name, needed in named:
-                if needed and name not in known:
-                    raise TypeError(
-                        f"{function.__name__} must take settings that have a control, "
-                        f"got {name}, which has none"
-                    )
 
     def set(self, **values: Any) -> None:
         """Move several controls at once.
@@ -357,12 +330,12 @@ class Explorer(widgets.VBox):
             self._drawn = render(panels, present)
             shown, code = self._drawn, self.code(settings) if self.code_button.value else ""
             self._draw_thumbnails(panels)
-        except ValueError as error:
-            shown, code = render_error(str(error), self._drawn), ""
         except Exception as error:
-            if self._own is None:
-                raise
-            said = f"{self._own.__name__}: {type(error).__name__}: {error}"
+            said = str(error)
+            if not isinstance(error, ValueError):
+                if self._own is None:
+                    raise
+                said = f"{self._own.__name__}: {type(error).__name__}: {said}"
             shown, code = render_error(said, self._drawn), ""
         (self.add_class if present else self.remove_class)("c3-present")
         self.view.value = shown
@@ -402,17 +375,11 @@ def call_as_text(function: Callable[..., Any], settings: Settings) -> str:
     given = getattr(function, "keywords", {})  # of a partial
     function = getattr(function, "func", function)
     values = {**arguments(function, settings), **given}
-    imported = [function, *(value for value in values.values() if _is_imported(value))]
+    classes = [value for value in values.values() if isinstance(value, type)]
+    imported = [function, *(kind for kind in classes if kind.__module__ != "__main__")]
     lines = [f"from {thing.__module__} import {thing.__name__}" for thing in imported]
     lines += ["", f"state = {function.__name__}("]
     return "\n".join([*lines, *(f"    {name}={_text(v)}," for name, v in values.items()), ")"])
-
-
-def _is_imported(value: Any) -> bool:
-    """Return whether a value is a class that its module has under its name."""
-    if not isinstance(value, type) or value.__module__ == "__main__":
-        return False
-    return getattr(sys.modules.get(value.__module__), value.__name__, None) is value
 
 
 def _text(value: Any) -> str:
