@@ -136,19 +136,14 @@ def test_reset_goes_back_to_the_start_and_no_random_number_is_used_up(topic):
     assert torch.equal(torch.get_rng_state(), random_numbers)  # the reader's are left alone
 
 
-def test_the_python_button_shows_the_code_and_hides_it():
-    subject = explorers.attention_explorer()
-    for shown in (True, False):
-        subject.code_button.value = shown
-        assert (subject.code_view.layout.display != "none") == shown
-
-
 @pytest.mark.parametrize("topic", TOPICS)
-def test_every_control_has_a_label_and_what_plays_walks_through_all_its_steps(topic):
+def test_every_choice_is_read_as_it_is_shown_and_what_plays_walks_through_all(topic):
     subject = getattr(explorers, f"{topic}_explorer")()  # no option has changed in it
     for control in subject.controls:
-        widget, every = subject.widgets[control.name], values(subject, control)
-        assert widget.description == control.label != ""
+        every = values(subject, control)
+        for label, value in control.choices(subject.settings):
+            read = control.read(label, subject.settings)
+            assert read == (pytest.approx(value) if isinstance(value, float) else value)
         if getattr(control, "play", None):
             player = subject.places[control.name].children[0]
             places = range(len(every)) if isinstance(control, Steps) else every
@@ -180,17 +175,15 @@ def test_a_control_that_is_hidden_would_change_nothing(topic):
     assert hidden == {c.name for c in hiding if c.enabled is not Control.enabled}
 
 
-@pytest.mark.parametrize("topic", TOPICS)
-def test_help_and_signature_name_every_setting(topic):
-    function = getattr(explorers, f"{topic}_explorer")
-    assert function.__name__ == f"{topic}_explorer"
-    parameters = inspect.signature(function).parameters.values()
-    controls = explorer(topic).controls
-    named = [(p.name, p.default) for p in parameters if p.kind is p.KEYWORD_ONLY]
-    assert named == [(c.name, c.default) for c in controls]
-    assert all(f"{control.name}: {control.tooltip}" in function.__doc__ for control in controls)
+def test_help_names_every_setting_and_no_other_is_taken():
+    function = explorers.attention_explorer
+    for control in explorer("attention").controls:
+        assert f"{control.name}: {control.tooltip}" in function.__doc__
+        assert inspect.signature(function).parameters[control.name].default == control.default
     with pytest.raises(ValueError, match=r"settings must be among .*, got nonsense"):
         function(nonsense=1)
+    with pytest.raises(TypeError, match="'rows'"):  # which no control sets
+        Explorer("none", [], lambda: 0, lambda state, *, rows: [])
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,10 @@ from chapter3_helpers.explorers.masking import (
     SENTENCE,
     masking_explorer,
 )
-from chapter3_helpers.tasks.pronouns import reason_first
+from chapter3_helpers.masking import mask_then_renormalise
+from chapter3_helpers.sentence import embed_text
+from chapter3_helpers.tasks.pronouns import encode, reason_first, trained_reader
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from tests.explorers import Shown
 
 
@@ -28,11 +31,18 @@ def test_the_last_word_finds_its_noun_and_not_before_it_is_read():
 
 @pytest.mark.parametrize("way", [FIRST, SECOND])
 @pytest.mark.parametrize("matrices", [LEARNED, RANDOM])
-def test_what_has_been_read_never_changes(matrices, way):
+def test_weights_are_those_of_the_lesson_and_what_has_been_read_never_changes(matrices, way):
     chosen = {"matrices": matrices, "way": way}
-    whole = Shown("masking", **chosen).state.weights
+    whole = Shown("masking", **chosen, seed=5).state.weights
+    torch.manual_seed(5)
+    attention, (_, x) = (
+        (trained_reader().model, encode(SENTENCE))
+        if matrices == LEARNED
+        else (SelfAttention_v2(3, 2), embed_text(SENTENCE))
+    )
+    torch.testing.assert_close(whole, mask_then_renormalise(attention.attention_weights(x)))
     for read in range(1, 13):
-        weights = Shown("masking", **chosen, tokens_read=read).state.weights
+        weights = Shown("masking", **chosen, seed=5, tokens_read=read).state.weights
         torch.testing.assert_close(weights, whole[:read, :read])
 
 

@@ -119,6 +119,9 @@ def test_of_many_columns_some_are_drawn_the_marked_one_among_them(marked):
 def test_two_decimals_unless_more_are_needed():
     assert ">0.17<" in Matrix("t", [[0.1652, 0.8348]], ["a"], ["a", "b"]).html()
     assert ">0.1652<" in Matrix("t", [[0.1652, 0.1678]], ["a"], ["a", "b"]).html()
+    assert ">0<" in Matrix("t", [[0.1652, 0.8348]], ["a"], ["a", "b"], decimals=0).html()
+    path = NumberPath("a", 0, 0, ONE, ONE, decimals=0)
+    assert ("divided by √D", "1 / √1", "1") in path.steps()
     assert ">0.17<" in Matrix("t", [[0.1652, 0.1678]], ["a"], ["a", "b"]).presented().html()
 
 
