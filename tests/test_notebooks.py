@@ -1,6 +1,7 @@
 """What holds for every notebook: a path that can be followed, links that lead somewhere, folds."""
 
 import re
+from typing import NamedTuple
 
 import nbformat
 import pytest
@@ -64,18 +65,25 @@ def test_what_follows_an_answer_stands_in_a_cell_of_its_own_since_it_would_stick
             assert cell.source.endswith("</details>"), cell.source[-80:]
 
 
-def answers(notebook: nbformat.NotebookNode) -> list[tuple[list, str, str]]:
-    """Return every prediction: the cells that answer it, the question, the words that compare.
+class Prediction(NamedTuple):
+    question: str
+    cells: list[nbformat.NotebookNode | None]  # they answer it; an explorer (None) when it is moved
+    comparison: str  # closed, too
+    text_after: str  # what stands open between the comparison and the next code cell
 
-    A bar of progress answers nothing, and an explorer (None) only when it is moved.
-    """
-    found, waiting = [], False
+
+def predictions(notebook: nbformat.NotebookNode) -> list[Prediction]:
+    """Return every prediction of a notebook. A bar of progress answers nothing."""
+    found, waiting, reading = [], False, False
     for cell, explorer in zip(notebook.cells, explorer_calls(notebook), strict=True):
+        reading = reading and cell.cell_type == "markdown"
+        if reading:
+            found[-1] = found[-1]._replace(text_after=found[-1].text_after + cell.source)
         if "**Predict.**" in cell.source:
             cells, question, waiting = [], cell.source, True
         if waiting and "Compare with your guess" in cell.source:
-            found.append((cells, question, cell.source))
-            waiting = False
+            found.append(Prediction(question, cells, cell.source, ""))
+            waiting, reading = False, True
         elif waiting and explorer:
             cells.append(None)
         elif waiting and any("batches, finished." not in line for line in lines_of(cell)):
@@ -84,21 +92,41 @@ def answers(notebook: nbformat.NotebookNode) -> list[tuple[list, str, str]]:
     return found
 
 
+def numbers(text: str) -> set[str]:
+    """Return the numbers that say something: 0.25, 27 and 24 %; not 3, which may count words."""
+    found = re.findall(r"\d[\d,]*\.?\d*(?: %)?", text)
+    return {n.replace(",", "").rstrip(".") for n in found if len(re.findall(r"\d", n)) > 1}
+
+
 @every_lesson
 def test_what_answers_a_prediction_is_closed_and_its_first_line_gives_nothing_away(path):
     """The first line of what is closed is what JupyterLab shows."""
     notebook = read(path)
     closed = []
-    for cells, question, comparison in answers(notebook):
-        assert cells, question
-        told, asked = (set(NUMBER.findall(text)) for text in (comparison, question))
-        for cell in filter(None, cells):
+    for guess in predictions(notebook):
+        assert guess.cells, guess.question
+        told, asked = (set(NUMBER.findall(text)) for text in (guess.comparison, guess.question))
+        for cell in filter(None, guess.cells):
             closed.append(cell)
             first, *more = lines_of(cell)
             assert more, first
             assert not re.search(r"\bnan\b|True|False|Error", first), first
             assert not {number for number in told - asked if number in first}, first
     assert closed == closed_cells(notebook)
+
+
+@every_lesson
+def test_no_open_text_below_a_prediction_tells_a_number_that_came_out(path):
+    """A number that came out is told where it stands rounded, or in per cent, too."""
+    for guess in predictions(read(path)):
+        lines = "\n".join(line for cell in filter(None, guess.cells) for line in lines_of(cell))
+        came_out = {float(number.removesuffix(" %")) for number in numbers(lines)}
+        for told in numbers(guess.text_after) - numbers(guess.question):
+            number = told.removesuffix(" %")
+            digits = len(number.partition(".")[2])
+            scales = (1, 100) if told != number else (1,)
+            rounded = {round(scale * out, digits) for out in came_out for scale in scales}
+            assert float(number) not in rounded, (told, guess.text_after)
 
 
 def path_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
