@@ -87,13 +87,7 @@ def dropout_state(*, draw: int, p: float, training: bool, seed: int, coins: str)
 
 
 def dropout_panels(
-    state: DropoutState,
-    *,
-    draw: int,
-    p: float,
-    training: bool,
-    query: int | None,
-    key: int | None,
+    state: DropoutState, *, draw: int, p: float, training: bool, query: int | None, key: int | None
 ) -> list[Panel]:
     """Return what one draw leaves of the weights, the mean of all draws so far, the weights
     themselves, and row sums."""

@@ -60,11 +60,7 @@ def _value_options(name: str, row: int, column: int) -> list[tuple[str, float]]:
 CONTROLS = (
     TextField("prompt", "prompt", "aabaa", "What the model continues; the letters a and b"),
     DropDown(
-        "name",
-        "change in",
-        "W_query",
-        "Which array of weights",
-        options=tuple(MODEL.weights()),
+        "name", "change in", "W_query", "Which array of weights", options=tuple(MODEL.weights())
     ),
     Buttons(
         "row",

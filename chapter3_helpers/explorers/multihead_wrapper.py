@@ -33,11 +33,7 @@ CONTROLS = (
         play=200,
     ),
     TextField(
-        "names",
-        "sentence",
-        "Ann thanked Bob",
-        "Any three words: who, verb, whom",
-        presented=True,
+        "names", "sentence", "Ann thanked Bob", "Any three words: who, verb, whom", presented=True
     ),
     *clicked_query_and_key(lambda names: who_whom.encode(names)[0]),
 )

@@ -87,13 +87,7 @@ CONTROLS = (
         options=[(f"{theta:,.0f}", theta) for theta in THETAS],
     ),
     Slider(
-        "num_heads",
-        "heads",
-        8,
-        "How many heads share out the slopes",
-        _is_alibi,
-        low=1,
-        high=12,
+        "num_heads", "heads", 8, "How many heads share out the slopes", _is_alibi, low=1, high=12
     ),
     Switch("causal", "hide the future", False, "The causal mask, in addition", presented=False),
     Seed("seed", "seed", 123, "Another seed draws other weight matrices"),
@@ -119,9 +113,7 @@ class PositionsState(NamedTuple):
     heads: torch.Tensor  # weights (H, T, T), H above 1 for ALiBi alone
     weights: torch.Tensor  # (T, T), of the chosen head
     unmoved: torch.Tensor  # (T, T), the weights where the sentence starts at 0
-    before: torch.Tensor  # (T,), the last row
-    after: torch.Tensor  # (T,), the same with the swap, in the order of the words as typed
-    distances: torch.Tensor  # (25,)
+    swapped: torch.Tensor  # (T,), the last row with the swap, in the order of the words as typed
     curves: dict[int, torch.Tensor]  # by where the sentence starts: the last token's score with the
     # first swapped word at each distance, (25,)
 
@@ -169,9 +161,7 @@ def positions_state(
         heads,
         heads[head],
         unmoved[head],
-        heads[head, -1],
         swapped[head, -1, order],
-        torch.arange(-REACH, REACH + 1),
         curves,
     )
 
@@ -255,7 +245,7 @@ def positions_panels(
         *([Heads(state.heads, hidden)] if scheme == ALIBI else []),
         Matrix(
             f"what “{tokens[last]}” gives each word",
-            torch.stack([state.before, state.after]),
+            torch.stack([state.weights[-1], state.swapped]),
             ["as typed", "swapped"],
             tokens,
             corner=("order", KEY_LABEL),
@@ -266,7 +256,7 @@ def positions_panels(
             f"score of “{tokens[last]}” asking “{tokens[first]}”",
             "key's position minus query's position",
             "score",
-            state.distances,
+            torch.arange(-REACH, REACH + 1),
             {f"starts at {begin}": curve for begin, curve in state.curves.items()},
             mark=first - last if last - first <= REACH else None,
             limits=(2 * math.floor(min(scores) / 2), 2 * math.ceil(max(scores) / 2)),
@@ -277,7 +267,7 @@ def positions_panels(
 
 def _swap_note(state: PositionsState, first: int, second: int) -> str:
     swapped = f"“{state.tokens[first]}” and “{state.tokens[second]}”"
-    change = (state.after - state.before).abs().max().item()
+    change = (state.swapped - state.weights[-1]).abs().max().item()
     if first == second:
         return "Nothing is swapped."
     if change > SAME:

@@ -6,22 +6,12 @@ import torch
 
 from chapter3_helpers.explorers.core.controls import Buttons, Steps, TextField
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.inputs import (
-    clicked_query_and_key,
-    read_tokens,
-    row_buttons,
-)
+from chapter3_helpers.explorers.core.inputs import clicked_query_and_key, read_tokens, row_buttons
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
-from chapter3_helpers.tasks.pronouns import (
-    PRONOUNS,
-    Answer,
-    encode,
-    find_answer,
-    trained_reader,
-)
+from chapter3_helpers.tasks.pronouns import PRONOUNS, Answer, encode, find_answer, trained_reader
 
 SENTENCE = "The dog left the milk in the glass because it was sour"
 BATCHES = (*range(0, 100, 5), *range(100, 200, 20), 200, 300, 400, 500)
@@ -43,14 +33,7 @@ CONTROLS = (
         "Where the adjective looks, or the arithmetic of one of its weights",
         options=(ROW, NUMBER),
     ),
-    Steps(
-        "batches",
-        "batches",
-        45,
-        "How long it has learned",
-        options=BATCHES,
-        play=400,
-    ),
+    Steps("batches", "batches", 45, "How long it has learned", options=BATCHES, play=400),
     TextField(
         "text",
         "sentence",

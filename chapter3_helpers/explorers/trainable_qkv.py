@@ -24,14 +24,7 @@ UNSCALED, SCALED = "unscaled", "scaled"
 DRAWS = 12  # of queries and keys, for a steady mean of the slope
 
 CONTROLS = (
-    Steps(
-        "d_k",
-        "d_k",
-        64,
-        "Numbers in a query and a key",
-        options=WIDTHS,
-        play=1200,
-    ),
+    Steps("d_k", "d_k", 64, "Numbers in a query and a key", options=WIDTHS, play=1200),
     Seed("seed", "seed", 123, "Another seed draws other queries and keys"),
     *clicked_query_and_key(lambda: TOKENS),
     Clicked(

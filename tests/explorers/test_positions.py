@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.positions import (
     ALIBI,
     LEARNED,
@@ -57,8 +58,8 @@ def test_the_swap_is_the_other_sentence(scheme):
     shown = Shown("positions", scheme=scheme)
     other = Shown("positions", scheme=scheme, text="the bread cooked the oven so").state
     expected = other.weights[-1][[0, 4, 2, 3, 1, 5]]
-    torch.testing.assert_close(shown.state.after, expected, rtol=1e-4, atol=1e-6)
-    same = torch.allclose(shown.state.after, shown.state.before, atol=1e-5)
+    torch.testing.assert_close(shown.state.swapped, expected, rtol=1e-4, atol=1e-6)
+    same = torch.allclose(shown.state.swapped, shown.state.weights[-1], atol=1e-5)
     assert same == (scheme == NONE)
     told = "changes nothing for “so”" if scheme == NONE else "changes a weight of “so”"
     assert told in shown.note
@@ -78,9 +79,9 @@ def test_only_what_is_added_to_tokens_minds_where_the_sentence_stands(scheme):
 @every_scheme
 def test_the_curve_goes_through_the_scores_of_the_sentence(scheme):
     """ "so" stands 4 places after "oven": distance -4, in the sentence and on the curve."""
-    state = Shown("positions", scheme=scheme, head=2).state
-    curve = state.curves[0]
-    assert state.distances.tolist()[8] == -4
+    shown = Shown("positions", scheme=scheme, head=2)
+    curve = shown.state.curves[0]
+    assert shown.only(Curves).x[8] == -4
     if scheme == NONE:
         assert (curve == curve[0]).all()
     if scheme in (LINEAR, ALIBI):
