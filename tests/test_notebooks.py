@@ -78,7 +78,7 @@ def predictions(notebook: nbformat.NotebookNode) -> list[Prediction]:
     for cell, explorer in zip(notebook.cells, explorer_calls(notebook), strict=True):
         reading = reading and cell.cell_type == "markdown"
         if reading:
-            found[-1] = found[-1]._replace(text_after=found[-1].text_after + cell.source)
+            found[-1] = found[-1]._replace(text_after=f"{found[-1].text_after}\n{cell.source}")
         if "**Predict.**" in cell.source:
             cells, question, waiting = [], cell.source, True
         if waiting and "Compare with your guess" in cell.source:
