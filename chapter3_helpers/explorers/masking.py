@@ -30,7 +30,14 @@ SENTENCE = "The dog left the milk in the glass because it was sour"
 
 def _tokens(text: str, matrices: str) -> tuple[str, ...]:
     typed = read_tokens(text)  # refuses what can't be drawn
-    return typed if matrices == RANDOM else encode(text)[0]
+    return typed if matrices == RANDOM else _encode(text)[0]
+
+
+def _encode(text: str) -> tuple[tuple[str, ...], torch.Tensor]:
+    try:
+        return encode(text)
+    except ValueError as error:
+        raise ValueError(f"{error} The weight matrices “{RANDOM}” take any sentence.") from error
 
 
 CONTROLS = (
@@ -115,7 +122,7 @@ def masking_state(
         with seeded(seed):
             attention = SelfAttention_v2(3, 2)
     else:
-        tokens, x = encode(text)
+        tokens, x = _encode(text)
         attention = trained_reader().model
     with torch.no_grad():
         queries, keys, values = attention.W_query(x), attention.W_key(x), attention.W_value(x)

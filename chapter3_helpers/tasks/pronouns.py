@@ -111,10 +111,15 @@ def encode(sentence: str) -> tuple[tuple[str, ...], torch.Tensor]:
     if not isinstance(sentence, str):
         raise TypeError(f"sentence must be a string, got {type(sentence).__name__}")
     tokens = tuple(sentence.lower().replace(",", " ").replace(".", " ").split())
-    unknown = ", ".join(repr(token) for token in tokens if token not in WORDS)
+    unknown = dict.fromkeys(token for token in tokens if token not in WORDS)
     if unknown or not tokens:
-        known = ", ".join(WORDS)
-        raise ValueError(f"sentence must consist of the words {known}; got {unknown or 'none'}")
+        came = f"not {' or '.join(map(repr, unknown))}" if unknown else "the sentence has none"
+        nouns = "; ".join(f"{kind}s: {', '.join(NOUNS[kind])}" for kind in NOUNS)
+        raise ValueError(
+            f"The reader knows {len(WORDS)} words, and {came}. It knows {nouns}; "
+            f"adjectives: {', '.join(KIND_OF)}; verbs: {', '.join(VERBS)}; "
+            f"and {', '.join(WORDS[-5:])}."
+        )
     ids = torch.tensor([WORDS.index(token) for token in tokens])
     return tokens, functional.one_hot(ids, len(WORDS)).float()
 
@@ -128,16 +133,16 @@ def find_answer(tokens: tuple[str, ...]) -> Answer:
     >>> find_answer(encode("The dog left the milk in the glass because it was sour.")[0])
     Answer(adjective=11, noun=4, pronoun='sie')
     """
-    came = f"got {' '.join(tokens)!r}"
     adjectives = [i for i, token in enumerate(tokens) if token in KIND_OF]
     if len(adjectives) != 1:
-        raise ValueError(f"sentence must hold one adjective of {', '.join(KIND_OF)}; {came}")
-    kind = KIND_OF[tokens[adjectives[0]]]
+        found = " and ".join(tokens[i] for i in adjectives) or "none"
+        raise ValueError(f"The sentence needs one adjective of {', '.join(KIND_OF)}; got {found}.")
+    adjective = tokens[adjectives[0]]
+    kind = KIND_OF[adjective]
     nouns = [i for i, token in enumerate(tokens) if token in NOUNS[kind]]
     if not nouns:
-        raise ValueError(
-            f"sentence must hold the noun that is meant, {' or '.join(NOUNS[kind])}; {came}"
-        )
+        some = " or ".join(NOUNS[kind])
+        raise ValueError(f"Here only a {kind} can be {adjective!r}. The sentence needs {some}.")
     return Answer(adjectives[0], nouns[0], PRONOUN_OF[tokens[nouns[0]]])
 
 

@@ -55,7 +55,8 @@ class WhoWhomReader(nn.Module):
 def encode(sentence: str) -> tuple[tuple[str, ...], torch.Tensor]:
     """Turn three words, such as *Ann thanked Bob*, and a full stop into tokens.
 
-    Any words will do, since a reader knows none; equal words get equal numbers.
+    Any words will do, since a reader knows none; equal words get equal numbers. What stands
+    between two spaces is a word; without spaces, each character of a script such as Chinese is.
 
     Returns:
         The four tokens, and a float32 tensor of shape (4, 20).
@@ -69,15 +70,24 @@ def encode(sentence: str) -> tuple[tuple[str, ...], torch.Tensor]:
     """
     if not isinstance(sentence, str):
         raise TypeError(f"sentence must be a string, got {type(sentence).__name__}")
-    words = split_tokens(sentence.rstrip(" .!?。！？"))
+    typed = sentence.rstrip(" .!?。！？")
+    spaced = ["".join(split_tokens(word)) for word in typed.split()]
+    words = spaced if len(spaced) == 3 and all(spaced) else split_tokens(typed)
     if len(words) != 3:
-        raise ValueError(f"sentence must be 3 words, such as 'Ann thanked Bob', got {sentence!r}")
+        came = f"{len(words)}: {' | '.join(words)}" if words else "none"
+        raise ValueError(f"sentence must be 3 words, such as 'Ann thanked Bob', got {came}")
     return (*words, "."), _sentences(*word_vectors(words))
 
 
 def word_vectors(words: Sequence[str]) -> torch.Tensor:
     """Return 16 numbers for every word, (words, 16): random, but always the same for a word."""
-    return _centre(torch.cat([embed_text(word, D_WORD)[1] for word in words]))
+    return _centre(torch.stack([_word_vector(word) for word in words]))
+
+
+def _word_vector(word: str) -> torch.Tensor:
+    """Return 16 numbers in [0, 1). Those of 感谢 are made of the numbers of its two characters."""
+    characters = embed_text(word, D_WORD)[1]  # (C, 16); a word such as Ann counts as one
+    return (torch.arange(1.0, len(characters) + 1) @ characters) % 1
 
 
 def train(reader: nn.Module, batches: int = 400, **options: Any) -> list[float]:

@@ -1,5 +1,7 @@
 """Who and whom: two look-ups at once, which two heads learn and one of the same width does not."""
 
+import re
+
 import pytest
 import torch
 from torch import nn
@@ -24,8 +26,11 @@ def test_a_reader_takes_any_three_words():
     assert answer(two, "Bob thanked Ann") == ("Bob", "Ann")
     assert answer(two, "猫爱狗。") == ("猫", "狗")
     assert answer(two, "Grandma hugged Zoe! ") == ("Grandma", "Zoe")
-    for sentence in ("", "Ann slept"):
-        with pytest.raises(ValueError, match="3 words, such as 'Ann thanked Bob', got "):
+    assert answer(two, "Xi'an 感谢 Bob") == ("Xi'an", "Bob")
+    assert answer(two, "小红 感谢 小明。") == ("小红", "小明")
+    for sentence, came in {"": "none", "Ann slept": "2: Ann | slept", "我感谢你": "4: 我"}.items():
+        message = re.escape(f"3 words, such as 'Ann thanked Bob', got {came}")
+        with pytest.raises(ValueError, match=message):
             answer(two, sentence)
     with pytest.raises(TypeError, match="sentence must be a string, got int"):
         encode(7)
