@@ -63,12 +63,12 @@ def forgets_return(x):
 
 
 double = Exercise(
-    name="00z",
+    name="98z",
     solution=lambda x: 2 * x,
     cases=((torch.tensor([1.0, 3.0]),), (torch.tensor([[0.5, 1.5, 2.0]]),)),
     misconceptions={"That is a square.": lambda x: x * x},
 )
-forty_two = Exercise("00y", lambda: 42, misconceptions={"That is the half.": lambda: 21})
+forty_two = Exercise("98y", lambda: 42, misconceptions={"That is the half.": lambda: 21})
 
 
 THE_ANSWER = "not yet. The answer for the input of shape (2,) is "
@@ -176,13 +176,26 @@ class Hostile:
 
 def test_a_check_shows_a_verdict_also_on_an_answer_that_fails_when_one_looks_at_it(capsys):
     double.check(None)
-    assert capsys.readouterr().out == "Exercise 00z: not attempted yet.\n"
+    assert capsys.readouterr().out == "Exercise 98z: not attempted yet.\n"
     for exercise, attempt in ((forty_two, Hostile()), (double, lambda x: Hostile())):
         exercise.check(attempt)
         assert capsys.readouterr().out == (
             f"Exercise {exercise.name}: not yet. "
             "Comparing your answer stopped with RuntimeError: no words\n"
         )
+
+
+def test_a_right_answer_says_how_many_of_the_notebook_s_exercises_are_solved(capsys):
+    first, second, _ = (Exercise(f"99{c}", lambda: 42) for c in "abc")
+    for exercise, attempt, said in (
+        (first, 42, "correct. You have solved 1 of the 3 exercises of this notebook."),
+        (first, 42, "correct. You have solved 1 of the 3 exercises of this notebook."),
+        (second, 42, "correct. You have solved 2 of the 3 exercises of this notebook."),
+        (first, 7, "not yet. The answer is 7, and that is not it."),
+        (second, 42, "correct. You have solved 1 of the 3 exercises of this notebook."),
+    ):
+        exercise.check(attempt)
+        assert capsys.readouterr().out == f"Exercise {exercise.name}: {said}\n"
 
 
 def test_an_exercise_gives_what_can_be():
@@ -404,6 +417,8 @@ def by_the_place(kind):
         (HALF, math.log(6), "with five others, not with six"),
         (HALF, math.log(2), "2 parts of 7"),
         (HALF, math.log10(5), "to base 10"),
+        (HALF, 1.61, "1.61 is close. Give four decimals, or an expression for it."),
+        (HALF, 1.7, "The answer is 1.7, and that is not it."),
         (DECLINE, beside_an_offer_for_each_key, "once for each key"),
         (DECLINE, torch.sigmoid, "weighed against nothing alone"),
         (EQUAL_SHARES, lambda width: 2 * (4 * width - 1) + 1, "Each visible score costs twice"),
@@ -431,7 +446,9 @@ def test_answers_in_the_notebook_are_correct(path):
         space: dict = {}
         assert "not attempted yet." in run(stub, space)
         check = stub.rstrip().splitlines()[-1]
-        assert run(f"{answer}\n{check}", space).strip().endswith(": correct."), answer
+        said = run(f"{answer}\n{check}", space)
+        assert ": correct. You have solved " in said, answer
+        assert f" of the {len(stubs)} exercises of this notebook." in said
 
 
 def run(source: str, space: dict) -> str:

@@ -8,7 +8,7 @@ import copy
 import inspect
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ from IPython.display import display
 from chapter3_helpers.exercises.feedback import Outcome, Verdict
 
 TOLERANCE = 1e-4  # the largest difference that counts as equal; counts have to be exact
+CLOSE = 0.01  # relative: a value that is this near was probably rounded
 LONGEST_EXAMPLE = 1500  # characters
+SOLVED: dict[str, bool] = {}  # for each exercise that was made: was its last attempt right?
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Exercise:
     left empty and ``solution`` takes no argument).
 
     Args:
-        name: the number that the notebook gives it, ``"3.1"``.
+        name: the number of its notebook and a letter, ``"02a"``.
         solution: a correct answer: the function itself, or a function that returns the value.
         cases: the arguments to try an answer with, one tuple per case; the sizes in
             them should all differ, so that no two dimensions can be confused.
@@ -44,13 +46,24 @@ class Exercise:
     misconceptions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     demand: Callable[[Callable[..., Any], tuple], str] | None = None
 
+    def __post_init__(self) -> None:
+        SOLVED.setdefault(self.name, False)
+
     def check(self, attempt: Any) -> None:
-        """Show the verdict on an attempt, whatever it is and whatever error it makes."""
+        """Show the verdict on an attempt, whatever it is and whatever error it makes.
+
+        With a correct answer it says how many exercises of the notebook are solved.
+        """
         try:
             verdict = self.verdict(attempt)
         except Exception as error:  # an answer that fails when one looks at it
             words = f"Comparing your answer stopped with {_say(error)}"
             verdict = Verdict(self.name, Outcome.NOT_YET, words)
+        SOLVED[self.name] = verdict.outcome is Outcome.CORRECT
+        if SOLVED[self.name]:
+            solved = [done for name, done in SOLVED.items() if name[:2] == self.name[:2]]
+            said = f"You have solved {sum(solved)} of the {len(solved)} exercises of this notebook."
+            verdict = replace(verdict, words=said)
         display(verdict)
 
     def verdict(self, attempt: Any) -> Verdict:
@@ -214,6 +227,9 @@ def _difference(answer: Any, expected: Any, case: tuple) -> str:
         return f"The answer{where} is {_describe(answer)}, which is not what was expected."
     if left.shape != right.shape:
         return f"The answer{where} has shape {left.shape}; expected was {right.shape}."
+    rounded = isinstance(expected, float) and np.isclose(left, right, rtol=CLOSE, atol=0)
+    if rounded and not case:
+        return f"{_describe(answer)} is close. Give four decimals, or an expression for it."
     if not case or left.ndim == 0:
         return f"The answer{where} is {_describe(answer)}, and that is not it."
     tolerance = _tolerance(expected)

@@ -30,6 +30,22 @@ GPT2_ATTENTION = Exercise(
         "Three matrices were counted. The fourth, with a bias, is out_proj.": (
             lambda num_heads, width, context_length: (width // num_heads, 3 * width * width)
         ),
+        "The bias of out_proj is missing: one number for each of its outputs.": (
+            lambda num_heads, width, context_length: (width // num_heads, 4 * width * width)
+        ),
+        "You counted the mask. It is computed, not learned, so context_length adds no parameter.": (
+            lambda num_heads, width, context_length: (
+                width // num_heads,
+                width * (4 * width + 1) + context_length**2,
+            )
+        ),
+        "You gave every head projections as wide as all heads together. They share the width: "
+        "W_query, W_key and W_value have width * width numbers each.": (
+            lambda num_heads, width, context_length: (
+                width // num_heads,
+                3 * num_heads * width * width + width * (width + 1),
+            )
+        ),
         "The parameters are right. But the width is shared by the heads: each answers with "
         "width / num_heads numbers per token.": (
             lambda num_heads, width, context_length: (width, width * (4 * width + 1))

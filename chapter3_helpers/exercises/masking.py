@@ -39,6 +39,11 @@ WINDOW = Exercise(
         ),
         "Off by one: every token sees itself and `window` tokens before it. The token itself is "
         "one of the `window`.": lambda T, window: _window_mask(T, window + 1),
+        "Off by one: every token sees only `window - 1` tokens, itself included.": (
+            lambda T, window: _window_mask(T, window - 1)
+        ),
+        "Rows and columns have changed places: every token sees itself and later tokens. A row is "
+        "the query, a column the key.": lambda T, window: _window_mask(T, window).T,
         "You looked at the distance alone, so the future within the window is visible.": (
             lambda T, window: _back(T).abs() >= window
         ),

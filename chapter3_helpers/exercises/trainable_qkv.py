@@ -74,6 +74,14 @@ COUNT = Exercise(
         "That is one matrix. Queries, keys and values have one each.": (
             lambda d_in, d_out, T: d_in * d_out
         ),
+        "Those are two matrices. The values are made by a third one.": (
+            lambda d_in, d_out, T: 2 * d_in * d_out
+        ),
+        "You gave every token matrices of its own. All tokens share the three, so T changes "
+        "nothing.": lambda d_in, d_out, T: 3 * T * d_in * d_out,
+        "You counted a bias for every output. The class has none.": (
+            lambda d_in, d_out, T: 3 * (d_in + 1) * d_out
+        ),
         "You counted the numbers in the queries, keys and values. Those follow from the input; the "
         "parameters are the matrices that make them.": lambda d_in, d_out, T: 3 * T * d_out,
     },
