@@ -205,4 +205,14 @@ function markWhatWasSearched() {
   best.scrollIntoView({ block: "center" });
 }
 
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => (fold.open = true)));
+// Paper is light, and everything on it is open.
+let theme = null;
+addEventListener("beforeprint", () => {
+  theme ??= document.documentElement.dataset.theme;
+  document.documentElement.dataset.theme = "light";
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+});
+addEventListener("afterprint", () => {
+  document.documentElement.dataset.theme = theme;
+  theme = null;
+});

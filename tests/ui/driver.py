@@ -179,3 +179,11 @@ class PageExplorer:
 
     def press(self, label: str) -> None:
         self.root.get_by_role("button", name=label).click()
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of ``rgb(...)`` or ``rgba(...)``, roughly."""
+    red, green, blue = (
+        float(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
+from tests.ui.driver import luminance
 from tools.glossary import TERMS
 from tools.notebook_files import NOTEBOOKS, closed_cells, notebook_paths, read
 from tools.questions_page import rows
@@ -72,6 +73,8 @@ def test_a_page_asks_for_nothing_from_elsewhere_and_draws_its_formulas_and_recor
     assert not re.search(r"\$[^$\n]+\\[a-z]+", page.locator("article").inner_text())
     unnamed = page.locator("article .cell_output > img:is(:not([alt]), [alt=''])")
     assert unnamed.count() == 0
+    cut_off = "all => all.filter(pre => pre.scrollWidth > pre.clientWidth + 1).length"
+    assert page.locator("article .cell_input pre").evaluate_all(cut_off) == 0
 
 
 def test_a_folded_section_opens_when_it_is_linked_to_or_searched_for(page):
@@ -133,16 +136,22 @@ def test_a_pasted_traceback_is_searched_for_at_once(page):
     expect(page.locator("#search-results a").first).to_be_visible(timeout=20_000)
 
 
-def test_printing_opens_what_is_folded(page):
+def test_paper_is_light_and_shows_what_is_folded(page):
+    ink = "getComputedStyle(document.querySelector('article p')).color"
+    page.emulate_media(color_scheme="dark")
     visit(page, PAGES[4])
+    dark = page.evaluate(ink)
     closed = page.locator("details:not([open])")
     assert closed.count() > 0
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert closed.count() == 0
-    page.emulate_media(media="print")
+    page.emulate_media(media="print", color_scheme="dark")
     expect(page.locator(".c3-controls").first).to_be_hidden()
     expect(page.locator(".c3-view").first).to_be_visible()
-    page.emulate_media(media="null")
+    on_paper = page.evaluate(ink)
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="null", color_scheme="light")
+    assert (luminance(dark) > 0.7, luminance(on_paper) < 0.3) == (True, True)
 
 
 def test_a_slider_plays_to_its_end(page):

@@ -17,7 +17,7 @@ from playwright.sync_api import expect
 from chapter3_helpers import explorers
 from chapter3_helpers.explorers.core.controls import Clicked
 from chapter3_helpers.explorers.core.widget import Explorer
-from tests.ui.driver import PARSE, READ, PageExplorer
+from tests.ui.driver import PARSE, READ, PageExplorer, luminance
 from tests.ui.test_book import OPEN, built, offline_page, visit
 from tools.lab import choose_theme, errors, open_notebook, run_all, write_notebook
 from tools.notebook_files import (
@@ -265,11 +265,3 @@ def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server
             expect(root).not_to_have_attribute("data-hands", "")
     finally:
         page.close()
-
-
-def luminance(colour: str) -> float:
-    """Return the relative luminance of ``rgb(...)`` or ``rgba(...)``, roughly."""
-    red, green, blue = (
-        float(part) / 255 for part in colour[colour.index("(") + 1 : -1].split(",")[:3]
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
