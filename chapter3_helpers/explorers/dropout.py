@@ -106,8 +106,9 @@ def dropout_panels(
         marked_column=column,
         decimals=2,
         beside=True,
+        narrow=True,
     )
-    clickable = replace(plain, beside=False, click=CLICK_CELL)
+    clickable = replace(plain, click=CLICK_CELL)
     panels: list[Panel] = [
         Note(_note(state, draw, p) if training else OFF),
         replace(clickable, title=title, values=state.dropped, dropped=state.dropped == 0),

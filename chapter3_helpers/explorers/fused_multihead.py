@@ -86,6 +86,11 @@ def fused_multihead_panels(
     }
     weights, hidden = state.weights[head], causal_mask(6)
     cell = clicked_cell(query, key, weights)
+    asked = {
+        "corner": ("token", "number"),
+        "marked_row": cell[0] if cell else None,
+        "click": {"q": "query"},
+    }
     return [
         Note(_note(state, transpose, head)),
         Heads(state.weights, hidden),
@@ -95,7 +100,7 @@ def fused_multihead_panels(
             TOKENS,
             columns,
             texts=[[str(head) for head in row] for row in state.owners.tolist()],
-            corner=("token", "number"),
+            **asked,
         ),
         weight_matrix(f"weights of head {head}", weights, TOKENS, cell, hidden),
         *([NumberPath(TOKENS, *cell, *state.heads[:, head], hidden=hidden)] if cell else []),
@@ -105,7 +110,7 @@ def fused_multihead_panels(
             TOKENS,
             columns,
             signed=True,
-            corner=("token", "number"),
+            **asked,
         ),
         Facts(facts, "shapes"),
     ]

@@ -156,6 +156,7 @@ def handmade_transformer_panels(
             marked_column=column,
             corner=("row", "column"),
             texts=texts,
+            click={"r": "row", "c": "column"},
         ),
         weight_matrix("attention weights", results["weights"], labels, cell, hidden),
         *([NumberPath(labels, *cell, *parts, hidden=hidden, masked=masked)] if cell else []),
@@ -165,7 +166,9 @@ def handmade_transformer_panels(
             labels,
             list(ALPHABET),
             signed=True,
+            marked_row=cell[0] if cell else None,
             corner=("token", "next token"),
+            click={"q": "query"},
             texts=[[f"{logit:zg}" for logit in pair] for pair in results["logits"].tolist()],
         ),
     ]

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import torch
 
-from chapter3_helpers.explorers.core.controls import Buttons, Seed, Steps, TextField
+from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Seed, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
     clicked_query_and_key,
     read_sentence,
@@ -63,17 +63,17 @@ CONTROLS = (
         options=up_to(_tokens),
         play=700,
     ),
-    Buttons(
+    DropDown(
         "matrices",
-        "weight matrices",
+        "weights",
         LEARNED,
-        "Those of the reader of notebook 03, or random ones, which take any words",
+        "Matrices of the reader of notebook 03, or random ones, which take any words",
         options=(LEARNED, RANDOM),
         presented=False,
     ),
-    Buttons(
+    DropDown(
         "way",
-        "the mask by",
+        "mask",
         FIRST,
         "Two ways to the same weights",
         options=(FIRST, SECOND),
@@ -92,7 +92,7 @@ CONTROLS = (
         name="column",
         label="about",
         tooltip="Whose key the newest token's query meets; later ones are hidden from it",
-        enabled=lambda way: way == FIRST,
+        enabled=lambda show, way: show == NUMBER and way == FIRST,
         presented=False,
     ),
     clicked_query_and_key(lambda tokens_read: range(tokens_read))[0],

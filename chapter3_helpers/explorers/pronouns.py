@@ -46,6 +46,7 @@ CONTROLS = (
         name="column",
         label="about",
         tooltip="Whose key the adjective's query meets",
+        enabled=lambda show: show == NUMBER,
         presented=False,
     ),
     clicked_query_and_key(read_tokens)[0],

@@ -16,6 +16,20 @@ from chapter3_helpers.softmax import softmax, softmax_naive
 TEMPERATURES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
 SCORES = (*[half / 2 for half in range(-20, 21)], 20.0, 50.0, 80.0, 88.0, 89.0, 100.0, 1000.0)
 
+
+def own_score(token: int) -> float:
+    """Return the score that a token has before it is changed, as it is written."""
+    return round(float(attention_scores(example_inputs())[1, token]), 2)
+
+
+def _score_options(token: int) -> list[tuple[str, float]]:
+    own = own_score(token)
+    return [
+        (f"{score:g} (as it was)" if score == own else f"{score:g}", score)
+        for score in sorted({*SCORES, own})
+    ]
+
+
 CONTROLS = (
     Buttons(
         "token",
@@ -29,7 +43,8 @@ CONTROLS = (
         "to",
         -4.0,
         "The score that this token gets; beyond 88 times the temperature the formula overflows",
-        options=[(f"{score:g}", score) for score in SCORES],
+        options=_score_options,
+        returns_to=own_score,
     ),
     Steps(
         "temperature",
@@ -54,7 +69,8 @@ class SoftmaxState(NamedTuple):
 def softmax_state(*, token: int, score: float, temperature: float) -> SoftmaxState:
     """Change one of the scores of ``journey``, and share out a total of 1."""
     scores = attention_scores(example_inputs())[1]
-    scores[token] = score
+    if score != own_score(token):  # which has two decimals
+        scores[token] = score
     scores = scores / temperature
     return SoftmaxState(scores, scores / scores.sum(), softmax_naive(scores), softmax(scores))
 

@@ -74,6 +74,7 @@ CONTROLS = (
         len(PHRASE) - 1,
         "Whose look back, and which next letter, to show",
         options=_places,
+        to_the_end=True,
     ),
     clicked_query_and_key(read_phrase)[1],
     Clicked(

@@ -76,7 +76,7 @@ def clicked_settings(explorer: Explorer) -> dict[str, set[Any]]:
         for side, name in (getattr(panel, "click", None) or {}).items():
             if side in NUMBERS:
                 found[name] = set()
-            else:
+            elif side in explorer.settings and found.get(side) != set():
                 found.setdefault(side, {explorer.settings[side]}).add(name)
     return found
 
@@ -86,7 +86,7 @@ def without_clicks(shown: str, recorded: Collection[str]) -> str:
 
     def kept(found: re.Match) -> str:
         click = json.loads(html.unescape(found[1]))
-        names = {name if side in NUMBERS else side for side, name in click.items()}
+        names = {name if side in (*NUMBERS, "r", "c") else side for side, name in click.items()}
         return found[0] if names <= set(recorded) else ""
 
     return re.sub(r' data-click="([^"]*)"', kept, shown)

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from chapter3_helpers import explorers
+from chapter3_helpers.dot_products import attention_scores
 from chapter3_helpers.explorers.core.controls import (
     HIGHEST_SEED,
     Buttons,
@@ -25,6 +26,7 @@ from chapter3_helpers.explorers.core.controls import (
 )
 from chapter3_helpers.explorers.core.panels import render
 from chapter3_helpers.explorers.core.widget import Explorer
+from chapter3_helpers.sentence import example_inputs
 from tests.explorers import run
 
 TOPICS = [name.removesuffix("_explorer") for name in explorers.__all__]
@@ -173,6 +175,33 @@ def test_a_control_that_is_hidden_would_change_nothing(topic):
     subject.reset()
     hiding = [c for c in subject.controls if not isinstance(c, Clicked)]
     assert hidden == {c.name for c in hiding if c.enabled is not Control.enabled}
+
+
+def test_whose_key_is_asked_about_where_one_number_is_shown_alone():
+    for topic in ("attention", "masking", "pronouns"):
+        subject = getattr(explorers, f"{topic}_explorer")()
+        about = subject.places["column"].layout
+        assert about.display == "none"
+        subject.set(show="one number")
+        assert about.display is None
+
+
+def test_another_token_keeps_its_score_and_a_letter_at_the_end_stays_there():
+    softmax = explorers.softmax_explorer()
+    before = attention_scores(example_inputs())[1]
+    for token in (0, 1, 5):
+        softmax.widgets["token"].value = token
+        state = softmax.state(softmax.settings)
+        torch.testing.assert_close(state.scores, before)
+        assert softmax.widgets["score"].label.endswith(" (as it was)")
+    softmax.widgets["score"].value = 4.0
+    assert softmax.state(softmax.settings).scores[5] == 4
+    reader = explorers.transformer_block_explorer()
+    reader.widgets["phrase"].value = "everywhereeve"
+    assert reader.settings["letter"] == 12
+    reader.set(letter=3)
+    reader.widgets["phrase"].value = "everywhereever"
+    assert reader.settings["letter"] == 3
 
 
 def test_help_names_every_setting_and_no_other_is_taken():

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from chapter3_helpers import explorers
+from chapter3_helpers.diagrams import Block, Diagram
 from chapter3_helpers.explorers.attention.explorer import COMPUTATION
 from chapter3_helpers.explorers.attention.flow import PARTS
 from chapter3_helpers.explorers.attention.mechanisms import CLASSES, SIMPLE, UNMASKED
 from chapter3_helpers.explorers.core.drawings import Flow
 from chapter3_helpers.explorers.core.number_path import NumberPath
+from chapter3_helpers.explorers.core.panels import Matrix
+from chapter3_helpers.explorers.core.style import CSS
 from tests.explorers import find
 
 WITHOUT_WEIGHTS = {"dot_products"}
@@ -18,7 +21,9 @@ TOPICS = [name.removesuffix("_explorer") for name in explorers.__all__]
 
 
 def clickable(subject) -> list:
-    return [p for p in subject.panels(subject.settings) if getattr(p, "click", None)]
+    """Return the pictures whose numbers are weights that a click explains."""
+    panels = [p for p in subject.panels(subject.settings) if getattr(p, "click", None)]
+    return [panel for panel in panels if {*panel.click} & {"k", "strip"}]
 
 
 def click(subject, panel, query: int, key: int) -> None:
@@ -47,6 +52,40 @@ def test_a_click_shows_the_arithmetic_of_the_number_that_was_clicked(topic):
             known = [path.numbers[name] for name in ("weight", "dropped", "masked")]
             assert any(number == pytest.approx(float(row[key]), abs=2e-4) for number in known)
             assert not re.search(r"[-−]0\.0+(?!\d)", subject.view.value)
+
+
+@pytest.mark.parametrize(
+    ("topic", "panel", "values"),
+    [
+        ("fused_multihead", 0, {"query": 4}),
+        ("fused_multihead", 2, {"query": 4}),
+        ("handmade_transformer", 2, {"query": 4}),
+    ],
+)
+def test_rows_of_tokens_and_columns_of_keys_answer_wherever_they_stand(topic, panel, values):
+    subject = getattr(explorers, f"{topic}_explorer")()
+    matrices = [p for p in subject.panels(subject.settings) if isinstance(p, Matrix)]
+    click(subject, matrices[panel], 4, 1)
+    assert values.items() <= subject.settings.items()
+    find(NumberPath, subject.panels(subject.settings))
+
+
+def test_a_click_on_a_weight_of_the_handmade_model_chooses_it():
+    subject = explorers.handmade_transformer_explorer()
+    shown = subject.view.value
+    assert "data-r=2" in shown
+    assert "data-c=1" in shown
+    subject.click({"row": 2, "column": 1})
+    assert subject.state(subject.settings).place == (2, 1)
+
+
+def test_every_mark_that_the_style_asks_for_is_made_by_a_script_or_a_picture():
+    subject = explorers.attention_explorer()
+    made = subject.view.value + Matrix("", [[0.0]], [""], corner=("row", "column")).html()
+    made += Flow(Diagram("", [Block(name="x", values=[[0.0]])]), click={"strip": "strip"}).html()
+    script = "data-at-q data-at-k data-at-r data-at-c data-at-strip data-pointed-q data-pointed-k"
+    asked = set(re.findall(r"\[(data-[a-z-]+)", CSS)) - {"data-hands", "data-jp-theme-light"}
+    assert {mark for mark in asked if mark not in made} == set(script.split())
 
 
 def test_what_nothing_else_can_pick_the_same_click_takes_away():

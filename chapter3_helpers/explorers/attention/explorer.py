@@ -141,7 +141,14 @@ CONTROLS = (
     ),
     Thumbnails("head", "head", 0, "Which head to show in large", has_heads, options=head_names),
     row_buttons(default=6),
-    row_buttons(2, name="column", label="about", tooltip="Whose key it meets", presented=False),
+    row_buttons(
+        2,
+        name="column",
+        label="about",
+        tooltip="Whose key it meets",
+        enabled=lambda show: show == NUMBER,
+        presented=False,
+    ),
     Clicked("strip", "strip", None, "The strip of the diagram that was clicked", options=STRIPS),
 )
 
@@ -174,7 +181,7 @@ def attention_panels(
         tokens,
         hidden=hidden,
         marked_row=row,
-        marked_column=column,
+        marked_column=column if show == NUMBER else None,
         dropped=~state.kept[head] if state.dropout else None,
         click=None if state.odd else CLICK_WEIGHT,
     )

@@ -150,12 +150,26 @@ class Steps(Control):
     """A slider over listed values, such as the divisors of ``d_out``.
 
     ``options`` are values, or (label, value) pairs; where what is on offer depends on the other
-    settings, a function of these. ``play`` is as for ``Slider``.
+    settings, a function of these. ``play`` is as for ``Slider``. What plays and was put at its last
+    option moves to the new last one where there are more; with ``to_the_end`` so does what does not
+    play. ``returns_to`` says where it goes when a setting that this function names is chosen anew.
     """
 
     kind = "slider"
     options: Sequence[Any] | Callable[..., Sequence[Any]]
     play: int | None = None
+    to_the_end: bool = False
+    returns_to: Callable[..., Any] | None = None
+
+    @property
+    def follows(self) -> bool:
+        """Whether it stays at the last option when there are more."""
+        return self.to_the_end or self.play is not None
+
+    @property
+    def returns_when(self) -> tuple[str, ...]:
+        """The settings whose change takes it back to where ``returns_to`` says."""
+        return parameters(self.returns_to) if self.returns_to else ()
 
     def offered(self, settings: Settings) -> list[Any]:
         """Return the options for these settings."""

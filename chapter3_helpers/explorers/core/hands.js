@@ -1,7 +1,8 @@
 // What the picture of an explorer answers to pointing, clicks and keys.
 //
 // The picture says itself what it is made of. data-q and data-k are the numbers of a query and of a
-// key; a cell has those of the row and the column that it stands in. data-strip is the name of a
+// key, data-r and data-c of a row and a column of parameters; a cell has those of the row and the
+// column that it stands in. data-strip is the name of a
 // part of a diagram. data-click, around them, names the settings that a click changes:
 // {"q": "row", "k": "column", "show": "one number"} sets row and column to the numbers that were
 // clicked, and show to what stands there. data-stop is what the keyboard reaches: the Tab key stops
@@ -11,7 +12,7 @@
 
 // Listen to one explorer; change(settings) is called with what a click changes.
 function c3Hands(root, change) {
-  const SIDES = ["q", "k", "strip"];
+  const SIDES = ["q", "k", "r", "c", "strip"];
   let hovered = null; // what the mouse is over
   let resting = false; // the keyboard points: a picture that changes under the mouse is no pointing
   let focused = null; // where the keyboard is: which drawing, which stop in it, which of its labels

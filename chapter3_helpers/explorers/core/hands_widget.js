@@ -48,13 +48,30 @@ function nameButtons(root) {
   return () => watch.disconnect();
 }
 
+// A slider over listed values says its place in the list, counted from 0, to who cannot see it; here
+// it says what is written beside it.
+function sayValues(root) {
+  const say = () => {
+    for (const slider of root.querySelectorAll(".widget-slider")) {
+      const shown = slider.querySelector(".widget-readout")?.textContent;
+      const handle = slider.querySelector(".noUi-handle");
+      if (shown && handle && handle.ariaValueText !== shown) handle.ariaValueText = shown;
+    }
+  };
+  const watch = new MutationObserver(say);
+  const attributeFilter = ["aria-valuetext"];
+  watch.observe(root, { childList: true, characterData: true, subtree: true, attributeFilter });
+  say();
+  return () => watch.disconnect();
+}
+
 export default {
   // Wait until the explorer around this widget is on the page.
   render({ model, el }) {
     let stops = [];
     let frame = requestAnimationFrame(function look() {
       const root = el.closest(".c3-explorer");
-      if (root) stops = [c3Hands(root, (settings) => model.send(settings)), keepKeys(root), nameButtons(root)];
+      if (root) stops = [c3Hands(root, (settings) => model.send(settings)), keepKeys(root), nameButtons(root), sayValues(root)];
       else frame = requestAnimationFrame(look);
     });
     return () => {

@@ -37,6 +37,8 @@ from chapter3_helpers.explorers.core.style import (
     stop,
 )
 
+SIDES = {QUERY_LABEL: "q", "token": "q", "head": "q", KEY_LABEL: "k", "row": "r", "column": "c"}
+STOPS = {"q": "query", "k": "key", "r": "row", "c": "column"}  # what the Tab key stops at
 HIDDEN = (176, 176, 176)  # of a small picture's hidden cells; seen on a light and on a dark page
 
 
@@ -62,7 +64,8 @@ class Matrix(Panel):
     """One matrix in large, a number in every cell; of more than 16 rows or columns some.
 
     Where rows are queries, or columns are keys, pointing at a cell or a label marks that query and
-    that key wherever they are drawn; so do Tab, which reaches the labels, and then the arrows.
+    that key wherever they are drawn, as it does rows and columns of a weight matrix;
+    so do Tab, which reaches the labels, and then the arrows.
 
     Args:
         title: what the numbers are.
@@ -79,6 +82,7 @@ class Matrix(Panel):
         decimals: how many to write (default: two, or four where two would hide the differences).
         beside: whether it belongs to the picture before it, from the back row too.
         click: the settings that a click on a cell or a label changes, as in ``hands.js``.
+        narrow: whether the columns' labels are turned, so that several stand side by side.
     """
 
     title: str
@@ -95,6 +99,7 @@ class Matrix(Panel):
     decimals: int | None = None
     beside: bool = False
     click: Mapping[str, Any] | None = None
+    narrow: bool = False
 
     def presented(self) -> "Matrix":
         return replace(self, decimals=2)
@@ -106,31 +111,31 @@ class Matrix(Panel):
         decimals = decimals_for(values[classes != "h"]) if self.decimals is None else self.decimals
         dropped = None if self.dropped is None else to_array(self.dropped)
         across = some_of(len(columns), self.marked_column)
-        asking = self.corner[0] in (QUERY_LABEL, "token", "head")
-        asked = self.corner[1] == KEY_LABEL
+        down, over = (SIDES.get(name, "") for name in self.corner)
         wide = max((len(columns[j]) for j in across if j is not None), default=0)
-        turned = " c3t" if len(across) > 10 and wide > 4 else ""
-        grid = " role=grid" * (asking or asked)
+        turned = " c3t" if self.narrow or (len(across) > 10 and wide > 4) else ""
+        grid = " role=grid" * bool(down or over)
+        corner = [name.partition(" (")[0] if self.narrow else name for name in self.corner]
         lines = [
             f'<div class="c3w"><table class="c3m{turned}"{grid}{click_attribute(self.click)}>'
             f"<caption>{escape(self.title)}</caption>",
-            f'<tr><th class="corner">{escape(self.corner[1])} →<br>{escape(self.corner[0])} ↓</th>',
+            f'<tr><th class="corner">{escape(corner[1])} →<br>{escape(corner[0])} ↓</th>',
         ]
         for j in across:
             if j is None:
                 lines.append("<th>…")
                 continue
             marked = ' class="picked"' if j == self.marked_column else ""
-            reach = f" data-k={j}{stop('key', j == 0)}" if asked else ""
+            reach = f" data-{over}={j}{stop(STOPS[over], j == 0)}" if over else ""
             lines.append(f'<th scope="col"{marked}{reach}><span>{escape(columns[j])}</span></th>')
         lines.append("</tr>")
-        keys = [f" data-k={j}" * asked for j in range(len(columns))]
+        keys = [f" data-{over}={j}" if over else "" for j in range(len(columns))]
         for i in some_of(len(self.rows), self.marked_row):
             if i is None:
                 lines.append("<tr><th>⋮" + "<td class=gap>" * len(across) + "</tr>")
                 continue
             marked = ' class="picked"' if i == self.marked_row else ""
-            query, reach = (f" data-q={i}", stop("query", i == 0)) if asking else ("", "")
+            query, reach = (f" data-{down}={i}", stop(STOPS[down], i == 0)) if down else ("", "")
             lines.append(f'<tr{marked}{query}><th scope="row"{reach}>{escape(self.rows[i])}</th>')
             for j in across:
                 at = i == self.marked_row and j == self.marked_column

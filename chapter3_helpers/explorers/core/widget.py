@@ -147,7 +147,7 @@ class Explorer(widgets.VBox):
         self.view = widgets.HTML(layout=widgets.Layout(width="100%"))
         self.code_view = widgets.HTML(layout=widgets.Layout(width="100%", display="none"))
         self._chosen: dict[str, Any] = {}  # where a reader put each control, wherever it is now
-        self._at_end: set[str] = set()  # of what plays, that which was put at its last option
+        self._at_end: set[str] = set()  # of what follows the end, that which was put there
         self._chose(defaults)
         for name, widget in self.widgets.items():
             widget.observe(partial(self._changed, name=name), names="value")
@@ -269,14 +269,17 @@ class Explorer(widgets.VBox):
     def _changed(self, change: Any, name: str = "") -> None:
         if not self._quiet:
             self._chose({name: change.new} if name else {})
+            for control in self.controls:
+                if isinstance(control, Steps) and name in control.returns_when:
+                    self._chosen[control.name] = call(control.returns_to, self.settings)
             self._settle()
             self._draw()
 
     def _chose(self, values: Settings) -> None:
-        """Remember where a reader put controls, and whether that was the end of what plays."""
+        """Remember where a reader put controls, and whether that was the end of what follows it."""
         self._chosen |= values
         for control in self.controls:
-            if control.name in values and isinstance(control, Steps) and control.play:
+            if control.name in values and isinstance(control, Steps) and control.follows:
                 widget = self.widgets[control.name]
                 at_end = widget.index == len(widget.options) - 1
                 (self._at_end.add if at_end else self._at_end.discard)(control.name)
@@ -285,7 +288,7 @@ class Explorer(widgets.VBox):
         """Give a control the options that fit the other settings.
 
         If the chosen value disappears, the nearest lower one is used; it is restored when it
-        returns. A control with a play button that was put at its last option moves to the new last
+        returns. A control that follows the end and was put at its last option moves to the new last
         one: while somebody types a sentence, all of it stays read.
         """
         if not isinstance(control, Steps):
@@ -300,7 +303,7 @@ class Explorer(widgets.VBox):
             new = widget.value if widget.value in values else None
         else:
             new = old if old in values else max((v for v in values if v < old), default=values[0])
-        if control.play and control.name in self._at_end:
+        if control.name in self._at_end:
             new = values[-1]
         widget.index = 0
         widget.options = options
