@@ -21,9 +21,10 @@ JOINER = "\u200d"  # binds emoji together, and draws nothing
 def label_ticks(axis: Any, positions: Iterable[float], labels: Sequence[str], rotation: int):
     axis.set_ticks(positions)
     texts = [printable(label, LONGEST_LABEL) for label in labels]
-    turned = {"rotation": rotation, "rotation_mode": "anchor" if rotation == 45 else "default"}
+    slanted = 0 < rotation < 90
+    turned = {"rotation": rotation, "rotation_mode": "anchor" if slanted else "default"}
     if axis.axis_name == "x":
-        turned["ha"] = "right" if rotation == 45 else "center"
+        turned["ha"] = "right" if slanted else "center"
     for tick, text in zip(axis.set_ticklabels(texts, **turned), texts, strict=True):
         tick.set(parse_math=False, fontfamily=font_families(text))
 

@@ -33,8 +33,8 @@ def test_shadows_are_as_long_as_the_dot_product(angle):
     turn = np.deg2rad(angle)
     a = at(turn)
     diagram = diagrams.shadow_diagram(a, [1.0, 0.0], a[:, 0], [f"{angle}°"])
-    assert f"length {round(np.cos(turn), 4) + 0:.4f}" in str(diagram)
-    assert diagram.blocks[0].shape == f"a · b = {round(np.cos(turn), 2) + 0:.2f}"  # never -0.00
+    assert f"length {np.cos(turn):z.4f}" in str(diagram)
+    assert diagram.blocks[0].shape == f"a · b = {np.cos(turn):z.2f}"  # never -0.00
 
 
 def test_heads_say_every_weight_and_stand_side_by_side_on_one_scale():

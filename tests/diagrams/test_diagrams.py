@@ -39,6 +39,12 @@ def plane(**more):
     return Plane(**{"name": "p", "vectors": [[1.0, 2.0]]} | more)
 
 
+def parts_of(*things):
+    """All that is drawn of a diagram, or of blocks."""
+    (diagram,) = things if isinstance(things[0], Diagram) else [Diagram("t", things)]
+    return [part for item in draw(diagram).items for part in getattr(item, "items", [item])]
+
+
 def arrow(*ends, names="xyz", **more):
     return Diagram("t", blocks(*names), [Arrow(*ends, **more)])
 
@@ -106,11 +112,6 @@ def test_words_say_every_arrow_shape_and_number():
     ]
 
 
-@pytest.mark.parametrize("weight", [0, 1])
-def test_a_weight_may_be_nothing_or_all(weight):
-    assert f"-> {weight:.4f} -> y" in arrow("x", "y", weight=weight, names="xy").description
-
-
 def test_the_picture_carries_its_words():
     data, metadata = Diagram("t", blocks("x"))._repr_mimebundle_()
     assert data["image/png"].startswith(b"\x89PNG")
@@ -167,8 +168,9 @@ def test_grey_shows_no_number_and_hidden_cells_are_crossed_out():
     ],
 )
 def test_whatever_is_said_of_a_block_is_drawn(changes):
-    block = {"name": "x", "values": [[0.1], [0.7]]}
-    assert draw(Diagram("t", [Block(**block, **changes)])) != draw(Diagram("t", [Block(**block)]))
+    plain, same, other = (parts_of(x(values=[[0.1], [0.7]], **more)) for more in ({}, {}, changes))
+    assert plain == same
+    assert plain != other
 
 
 def test_live_blocks_have_names_cells_have_numbers_and_arrows_are_said():
@@ -254,14 +256,9 @@ def test_nothing_overlaps_wherever_blocks_stand(diagram):
 
 def test_every_text_is_nine_pixels_high_in_a_window_of_900():
     in_lab = 468 / (WIDEST + 20)  # of the width that a cell's output has there
-    scene = draw(Diagram("t", blocks("x", "y", rows=["a", "b"], numbers=True)))
-    parts = [part for item in scene.items for part in getattr(item, "items", [item])]
+    parts = parts_of(*blocks("x", "y", rows=["a", "b"], numbers=True))
     sizes = [part.size for part in parts if isinstance(part, Text)]
     assert min(sizes) * in_lab >= 9
-
-
-def test_no_zero_has_a_sign():
-    assert Block(name="x", values=[-0.00001, 0.5]).written() == [["0.0000", "0.5000"]]
 
 
 @pytest.mark.parametrize("text", ["journey", "(T, d)", "@ W_query"])
@@ -271,8 +268,7 @@ def test_a_text_is_given_the_room_that_it_takes(text):
 
 
 def scene_items(diagram, kind):
-    parts = [part for item in draw(diagram).items for part in getattr(item, "items", [item])]
-    return [part for part in parts if isinstance(part, kind)]
+    return [part for part in parts_of(diagram) if isinstance(part, kind)]
 
 
 def test_brackets_within_one_another_leave_room_for_their_words():
@@ -376,6 +372,26 @@ def test_the_circle_of_a_clock_is_whole_and_its_radius_is_one():
     assert radii == pytest.approx(np.hypot(*(tip - start)) * np.ones(len(points)))
     assert points[0] == pytest.approx(points[-1])
     assert points.mean(axis=0) == pytest.approx(start, abs=0.05 * radii[0])
+
+
+def test_of_many_rows_the_first_the_last_and_the_marked_one_are_drawn_with_gaps_between():
+    names = [f"w{n}" for n in range(40)]
+    values = np.arange(240.0).reshape(40, 6)
+    block = Block("x", (0, 0), values, rows=names, marked_row=20, sides=("q", ""))
+    diagram = Diagram("t", [block])
+    check_overlaps(diagram)
+    labels = [text.text for text in scene_items(diagram, Text) if text.anchor == "end"]
+    assert labels == [*names[:15], "⋮", "w20", "⋮", *names[26:]]
+    (cells,) = scene_items(diagram, Cells)
+    assert [row[0] for row in cells.notes[14:18]] == ["84", "…", "120", "…"]
+    assert {*cells.colours[15], *cells.colours[17]} == {"none"}
+    (mark,) = (box for box in scene_items(diagram, Box) if box.edge == "mark")
+    assert mark.y == cells.y + 16 * cells.cell[1]
+    svg = diagram.svg()
+    assert "data-q=20>" in svg
+    assert "data-q=21" not in svg
+    assert "None" not in svg
+    assert svg.count("fill=#") == 30 * 6
 
 
 def test_a_token_that_is_too_long_is_cut_in_its_block():

@@ -5,7 +5,7 @@ import html
 from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers.diagrams.core import drawing
 from chapter3_helpers.diagrams.core.graph import Graph
-from chapter3_helpers.diagrams.core.painting import EMPTY, GAP, drawn
+from chapter3_helpers.diagrams.core.painting import EMPTY, drawn
 from chapter3_helpers.diagrams.core.parts import Block
 from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text, colour_of
 
@@ -116,7 +116,7 @@ def _cells(item: Cells, sides: tuple[list[str], list[str]]) -> str:
         parts += [
             f"<rect x={x} fill={colour}{column} />"
             for x, colour, crossed, column in zip(columns, row[0], row[2], of_columns, strict=True)
-            if not crossed and colour != GAP
+            if not crossed
         ]
         parts.append("</g>")
     parts.append("</g>")
