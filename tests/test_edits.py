@@ -138,7 +138,7 @@ EDITS = {
         "[self.heads[0](x) for",
         {
             "print(result)": "[-0.4519,  0.2216, -0.4519,  0.2216]",
-            "attention_explorer(MultiHeadAttentionWrapper)": "only its weights can be shown",
+            "attention_explorer(MultiHeadAttentionWrapper)": "it returns is not",
             "who_whom.report(two)": "",
         },
     ),
