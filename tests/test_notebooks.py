@@ -9,6 +9,7 @@ import pytest
 from tools.notebook_files import (
     NOTEBOOKS,
     closed_cells,
+    code_cells,
     explorer_calls,
     lines_of,
     notebook_paths,
@@ -38,6 +39,21 @@ def test_every_link_leads_to_a_notebook_and_a_heading_that_are_there(path):
         target = NOTEBOOKS / name if name else path
         assert target.exists(), name
         assert not anchor or anchor in headings(read(target)), f"{name}#{anchor}"
+
+
+@every_notebook
+def test_a_diagram_has_a_title_with_a_capital_and_a_plot_a_caption_without(path):
+    for lines in filter(None, map(lines_of, code_cells(read(path)))):
+        found = re.match(r"(Diagram|Heatmap|Grid of \d+ heatmaps|Line plot|Bars): (\w+)", lines[0])
+        if found and found[2].isalpha():
+            assert found[2][0].isupper() == (found[1] == "Diagram"), lines[0]
+
+
+@every_lesson
+def test_the_first_cell_is_folded_and_says_in_its_one_line_that_loading_takes_time(path):
+    first = code_cells(read(path))[0]
+    assert first.metadata.jupyter.source_hidden
+    assert re.match(r"# loads .* takes some seconds\n", first.source)
 
 
 @every_lesson
