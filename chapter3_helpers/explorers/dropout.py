@@ -94,7 +94,7 @@ def dropout_panels(
     hidden = causal_mask(len(TOKENS))
     title, mean = "weights, as they are in evaluation", "their mean"
     if training:
-        title = f"draw {draw}: what is left, divided by 1 - p"
+        title = f"draw {draw}, divided by 1 - p"
         mean = f"mean of {draw} {'draw' if draw == 1 else 'draws'}"
     row, column = cell = clicked_cell(query, key, state.weights) or (None, None)
     plain = Matrix(

@@ -160,7 +160,9 @@ def masking_panels(
         path = NumberPath(state.sentence, row, key, *projected, hidden=causal_mask(length))
         return [Note(_note(state)), matrix, path, scores]
     visible = f"{read * (read + 1) // 2} of {read * read}"
-    facts = Facts({"visible cells": visible}, "the triangle")
+    used = mask_scores if way == FIRST else mask_then_renormalise
+    package = f"{used.__name__} of chapter3_helpers, not by a cell of yours"
+    facts = Facts({"visible cells": visible, "computed by": package}, "the triangle")
     return [Note(_note(state)), matrix, scores, facts]
 
 

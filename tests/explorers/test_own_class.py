@@ -30,6 +30,8 @@ NO_MASK = "scores = mask_scores(scores)", "pass"
 NO_SCALING = " / keys.shape[-1] ** 0.5", ""
 WRONG_DIM = "dim=-1)", "dim=-2)"
 NO_SOFTMAX = "return softmax(scores / keys.shape[-1] ** 0.5, dim=-1)", "return scores.exp()"
+NO_VALUES = "@ self.W_value(x)", "@ self.W_key(x)"
+NO_RETURN = "return weights @", "weights @"
 VIEW_ALONE = "split_heads(", "(lambda x, H: x.reshape(H, len(x), -1))("
 NO_TRANSPOSE = "split_heads(", "(lambda x, H: x.unflatten(-1, (H, -1)))("
 
@@ -107,10 +109,15 @@ class Doubled(CausalAttention):
     ("own_class", "odd"),
     [
         (written(MultiHeadAttention, VIEW_ALONE), "Its weights are not the softmax of its queries"),
-        (Doubled, "What it returns is not its weights times its values."),
-        (written(CausalAttention, WRONG_DIM), "softmax runs over the wrong dimension."),
-        (written(CausalAttention, NO_MASK, WRONG_DIM), "softmax runs over the wrong dimension."),
-        (written(CausalAttention, NO_SOFTMAX), "The rows of its weights do not sum to 1."),
+        (
+            Doubled,
+            "Its weights are right; what it returns is not these times its values: its shape",
+        ),
+        (Doubled, "is (7, 16), not (7, 8). Look at forward."),
+        (written(CausalAttention, NO_VALUES), "these times its values. Look at forward."),
+        (written(CausalAttention, WRONG_DIM), "rows do not: does softmax need another dimension?"),
+        (written(CausalAttention, NO_MASK, WRONG_DIM), "does softmax need another dimension?"),
+        (written(CausalAttention, NO_SOFTMAX), "do not sum to 1: is softmax the last step?"),
     ],
 )
 def test_of_a_class_that_cannot_be_explained_only_the_weights_are_shown(own_class, odd, show):
@@ -141,6 +148,12 @@ def test_an_error_in_the_class_is_a_sentence_and_drawing_goes_on_after_it():
     transposed = explorers.attention_explorer(written(MultiHeadAttention, NO_TRANSPOSE))
     said = "attention_weights must return (T, T) or (H, T, T) with T = 7, got (7, 4, 4)"
     assert said in transposed.view.value
+
+
+def test_a_class_that_returns_nothing_is_asked_for_its_return():
+    explorer = explorers.attention_explorer(written(CausalAttention, NO_RETURN))
+    assert "Own: AttributeError: " in explorer.view.value
+    assert "returned nothing: is there a return" in explorer.view.value
 
 
 class NoWeights(nn.Module):

@@ -68,6 +68,7 @@ FACTS = [
         *("fused_multihead", {"d_out": 12, "num_heads": 2}),
         ["(6, 12)", "(2, 6, 6)", "sqrt(6) = 2.449"],  # the root of a head and not of all
     ),
+    ("masking", {}, ["mask_scores of chapter3_helpers, not by a cell of yours"]),
     ("masking", {"tokens_read": 7}, ["28 of 49"]),
     *(  # in positions, the third head, where theta is 100
         ("positions", {"scheme": scheme, "head": 2, "theta": 100.0}, [told])

@@ -160,10 +160,15 @@ def state_of(tokens: tuple[str, ...], x: torch.Tensor, module: nn.Module) -> Att
     if state.odd or type(module) in CLASSES.values():
         return state
     output = module(x)
-    close = {"rtol": 1e-3, "atol": 1e-4}
-    if output.shape != state.context.shape or not torch.allclose(output, state.context, **close):
-        return replace(state, odd="What it returns is not its weights times its values.")
-    return state
+    returned = "Its weights are right; what it returns is not these times its values"
+    shapes = [tuple(tensor.shape) for tensor in (output, state.context)]
+    if shapes[0] != shapes[1]:
+        odd = f"{returned}: its shape is {shapes[0]}, not {shapes[1]}. Look at forward."
+    elif not torch.allclose(output, state.context, rtol=1e-3, atol=1e-4):
+        odd = f"{returned}. Look at forward."
+    else:
+        return state
+    return replace(state, odd=odd)
 
 
 class Explanation(NamedTuple):
@@ -197,8 +202,8 @@ def _what_is_odd(weights: torch.Tensor) -> str:
     if rows:
         return "Its weights are not the softmax of its queries times its keys."
     if columns:
-        return "Its columns sum to 1 and its rows do not: softmax runs over the wrong dimension."
-    return "The rows of its weights do not sum to 1."
+        return "Its columns sum to 1 and its rows do not: does softmax need another dimension?"
+    return "The rows of its weights do not sum to 1: is softmax the last step?"
 
 
 def hide_future(state: AttentionState) -> AttentionState:

@@ -113,7 +113,7 @@ class Matrix(Panel):
         across = some_of(len(columns), self.marked_column)
         down, over = (SIDES.get(name, "") for name in self.corner)
         wide = max((len(columns[j]) for j in across if j is not None), default=0)
-        turned = " c3t" if self.narrow or (len(across) > 10 and wide > 4) else ""
+        turned = " c3t c3s" if self.narrow else " c3t" * (len(across) > 10 and wide > 4)
         grid = " role=grid" * bool(down or over)
         corner = [name.partition(" (")[0] if self.narrow else name for name in self.corner]
         lines = [

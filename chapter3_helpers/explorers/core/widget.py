@@ -339,6 +339,8 @@ class Explorer(widgets.VBox):
                 if self._own is None:
                     raise
                 said = f"{self._own.__name__}: {type(error).__name__}: {said}"
+                if "NoneType" in said:
+                    said += ". Something returned nothing: is there a return at the end of it?"
             shown, code = render_error(said, self._drawn), ""
         (self.add_class if present else self.remove_class)("c3-present")
         self.view.value = shown
