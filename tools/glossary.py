@@ -48,10 +48,11 @@ def find(text: str, notebook: str) -> Term | None:
 
 def table() -> str:
     """Return the table that stands at the end of the page to come back to."""
-    lines = ["| English | Chinese | notebook |", "|---|---|---|"]
+    lines = ["| English | what it is | Chinese | notebook |", "|---|---|---|---|"]
     for row in sorted(TERMS, key=lambda row: row.term.casefold()):
         link = f"[{row.notebook}]({row.path.name})"
-        lines.append(f"| {row.term} | {', '.join(row.chinese)} | {link} |")
+        chinese = ", ".join(row.chinese)
+        lines.append(f"| {row.term} | {row.sentence} | {chinese} | {link} |")
     return "\n".join(lines)
 
 
