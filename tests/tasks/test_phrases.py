@@ -48,17 +48,22 @@ def test_the_weights_are_those_that_the_layers_used_and_see_no_later_letter(resi
 
 def test_only_letters_that_can_be_known_count():
     class Oracle(torch.nn.Module):
-        """Knows the letter after the last earlier place, and says a where there is none."""
+        """Knows the letter after the last earlier place, and says a where that is too early."""
+
+        def __init__(self, earliest=0):
+            super().__init__()
+            self.earliest = earliest
 
         def forward(self, ids):
             logits = torch.zeros(*ids.shape, 26)
             for row, text in enumerate(ids.tolist()):
                 for i, letter in enumerate(text):
                     place = "".join(map(chr, text[:i])).rfind(chr(letter))
-                    logits[row, i, text[place + 1] if place >= 0 else 0] = 1
+                    logits[row, i, text[place + 1] if place >= self.earliest else 0] = 1
             return logits
 
     assert share_right(Oracle(), texts=50) == 1
+    assert share_right(Oracle(earliest=1), texts=50) < 1, "the second letter of a round counts"
 
 
 def test_two_layers_look_behind_the_earlier_place_of_a_letter():
