@@ -17,6 +17,7 @@ extensions = [
     "formulas",
     "question_search",
     "glossary",
+    "front_door",
 ]
 exclude_patterns = ["_build", "extensions"]
 html_theme = "sphinx_book_theme"

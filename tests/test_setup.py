@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from rattler import MatchSpec
 
+from tools.front_door import project_files
 from tools.notebook_files import notebook_paths, numbered_paths, read
 from tools.regenerate import README_NOTEBOOK, README_PICTURE, readme_picture
 
@@ -189,3 +190,15 @@ def test_the_workflow_runs_ci_and_publishes_the_book():
     (published,) = (step["with"]["path"] for step in steps if "pages" in step.get("uses", ""))
     assert f"docs {published}" in (ROOT / "Makefile").read_text("utf-8")
     assert jobs["publish"]["needs"] == "test"
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no git tells what the project is")
+def test_the_archive_holds_the_project_with_and_without_git(monkeypatch):
+    tracked = project_files()
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    found = project_files()
+    assert set(tracked) <= set(found)
+    folders = {path.relative_to(ROOT).parts[0] for path in found}
+    assert {"Makefile", "notebooks"} <= folders
+    assert folders.isdisjoint({".git", ".venv", ".jupyter"})
+    assert not any("_build" in path.parts or "__pycache__" in path.parts for path in found)

@@ -64,9 +64,10 @@ def page(notebook: nbformat.NotebookNode, name: str, folder: Path) -> nbformat.N
 
 def series_table() -> str:
     """Return the table of questions and reading times, as the first notebook has it."""
-    first = read(notebook_paths()[0])
-    (source,) = (cell.source for cell in first.cells if cell.source.startswith(TABLE_HEADING))
+    first = notebook_paths()[0]
+    (source,) = (c.source for c in read(first).cells if c.source.startswith(TABLE_HEADING))
     table = "\n".join(line for line in source.splitlines() if line.startswith("|"))
+    table = table.replace(f"| {first.stem[:2]}, this one |", f"| [{first.stem}]({first.name}) |")
     return re.sub(r"\]\((\w+\.ipynb)\)", r"](notebooks/\1)", table)
 
 
