@@ -176,7 +176,7 @@ function frontDoor(root, data) {
   }
 
   // Show a sentence, or say why that can't be done. A word that is still being typed is waited for.
-  function take(text, finished) {
+  function take(text, finished, word = null) {
     const tokens = frontDoorTokens(text);
     const unknown = [...new Set(tokens.filter((token) => !words.includes(token)))];
     if (!finished && unknown.length && unknown.every((token) => words.some((word) => word.startsWith(token)))) return;
@@ -186,9 +186,9 @@ function frontDoor(root, data) {
       : unknown.length ? `It has never met ${named}. Choose one of its words instead:`
       : tokens.length ? "" : "Type a word, or choose one of these:";
     refused.hidden = !refused.textContent;
-    picture.classList.toggle("door-stale", !refused.hidden);
-    if (refused.hidden) change({ tokens, word: null });
-    else known.open = true;
+    root.classList.toggle("door-stale", !refused.hidden);
+    if (!refused.hidden) known.open = true;
+    change(refused.hidden ? { tokens, word: word in tokens ? word : null } : {});
   }
 
   // Put a word where an unknown one stands, or one of its kind; otherwise at the end.
@@ -246,19 +246,18 @@ function frontDoor(root, data) {
 
   function recall() {
     const kept = new URLSearchParams(location.hash.slice(1));
-    if (!["sentence", "batches", "word"].some((name) => kept.has(name))) return;
+    if (!["sentence", "batches", "word"].some((name) => kept.has(name))) return false;
     const step = batches.indexOf(Number(kept.get("batches") ?? batches[last]));
-    const word = kept.has("word") ? Number(kept.get("word")) : null;
+    state = { ...start, step: step < 0 ? last : step };
     own.value = kept.get("sentence") ?? data.sentence;
-    take(own.value, true);
-    change({ step: step < 0 ? last : step, word: word in state.tokens ? word : null });
+    take(own.value, true, kept.has("word") ? Number(kept.get("word")) : null);
     root.scrollIntoView();
+    return true;
   }
 
   stop();
   own.value = data.sentence;
-  draw();
-  recall();
+  if (!recall()) draw();
   addEventListener("hashchange", recall);
   new ResizeObserver(() => fitted.startsWith(`${root.clientWidth} `) || draw()).observe(root);
 }
