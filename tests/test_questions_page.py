@@ -6,7 +6,7 @@ from tools import questions_page
 
 ROWS = questions_page.rows()
 PLACE = re.compile(r"[\w.-]+/[\w.-]+#\d+|[\w-]+(\.[\w-]+)+/[\w./?=-]+")  # an issue, or an address
-FIELDS = {"question", "topic", "asked_in", "words", "verdict", "answer", "in_class"}
+FIELDS = {"question", "in_short", "topic", "asked_in", "words", "verdict", "answer", "in_class"}
 
 
 def test_the_page_is_what_the_data_make():
@@ -18,6 +18,7 @@ def test_what_is_written_of_a_question_is_true():
         assert row.keys() == FIELDS, row
         assert all(PLACE.fullmatch(place) for place in row["asked_in"]), row
         assert all(row[field] for field in ("question", "topic", "asked_in", "words")), row
+        assert re.fullmatch(r"[A-Z`].{10,180}\.", row["in_short"]), row
         assert row["in_class"] is None or row["in_class"] in questions_page.in_class(), row
         if row["verdict"] in ("path", "fold"):
             place = questions_page.sections(row["answer"]["notebook"])[row["answer"]["heading"]]

@@ -20,9 +20,9 @@ INTRODUCTION = """# Questions that readers ask
 People who learned attention from other material asked these questions in public, or fell into the
 fault that they name. Each question leads to the section that answers it here; where that is a
 closer look, open it there. Within a topic, what came up in many places comes first. Below a
-question stand words to search for, an exercise or an explorer that puts the question in class, and
-where it came up. (JupyterLab shows the top of a notebook that was not open yet. A second click goes
-to the section.)
+question stand a short answer, words to search for, an exercise or an explorer that puts the
+question in class, and where it came up. (JupyterLab shows the top of a notebook that was not open
+yet. A second click goes to the section.)
 """
 
 
@@ -89,7 +89,7 @@ def entry(row: dict[str, Any]) -> str:
     question = row["question"]
     if row["answer"]:
         question = link(question, **row["answer"])
-    return f"- {question}\\\n  {'. '.join(parts)}."
+    return f"- {question}\\\n  {row['in_short']}\\\n  {'. '.join(parts)}."
 
 
 def page() -> str:
