@@ -104,7 +104,7 @@ class ExplorerCall:
 
     def build(self) -> Explorer:
         """Make the explorer that the cell shows."""
-        space: dict[str, Any] = {}
+        space: dict[str, Any] = {"__name__": "__main__"}  # as in the notebook
         exec(self.definitions, space)
         shown = [space[self.shown]] if self.shown else []
         return getattr(explorers, self.function)(*shown, **self.settings)

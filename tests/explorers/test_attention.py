@@ -1,5 +1,7 @@
 """What the big explorer draws is what the package computes."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -21,7 +23,8 @@ from chapter3_helpers.explorers.attention.mechanisms import (
 )
 from chapter3_helpers.explorers.core.drawings import Flow
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from tests.explorers import find
+from chapter3_helpers.explorers.core.panels import Matrix
+from tests.explorers import Shown, find
 
 TEXT = "one two three four five"
 
@@ -135,8 +138,13 @@ def test_the_path_of_one_number_ends_at_the_weight_and_its_part_of_the_context(m
     np.testing.assert_allclose(total, state.mixed[head, 5], rtol=1e-4, atol=1e-5)
 
 
-def test_a_dropped_weight_carries_a_cross_and_a_kept_one_its_number():
-    subject = attention_explorer(mechanism=CAUSAL, dropout=0.5)
-    state = subject.state(subject.settings)
-    dropped = ((state.weights == 0) & (state.undropped > 0)).sum().item()
-    assert 0 < dropped == subject.view.value.count(">×<")
+def test_a_dropped_weight_carries_one_cross_in_every_explorer():
+    shown, causal = Shown("dropout"), attention_explorer(mechanism=CAUSAL, dropout=0.5)
+    first = shown.all(Matrix)[0].html()
+    state = causal.state(causal.settings)
+    for drawn, dropped, weights in (
+        (first, shown.state.dropped, shown.state.weights),
+        (causal.view.value, state.weights, state.undropped),
+    ):
+        crosses = re.findall(r'aria-label="dropped"[^>]*>(.)<', drawn)
+        assert crosses == ["×"] * ((dropped == 0) & (weights > 0)).sum().item() != []

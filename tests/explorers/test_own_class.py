@@ -190,6 +190,8 @@ def test_a_still_runs_the_cell_of_its_class_and_no_other():
     names = ["attention_explorer-Own", "softmax_explorer", "attention_explorer-Edited"]
     assert [call.name for call in (first, second, third)] == names
     assert (first.build().settings["mechanism"], first.build().settings["seed"]) == (CAUSAL, 5)
-    page, words = first_state(third.build())
+    edited = third.build()
+    assert "import Edited" not in edited.code(edited.settings)  # it stands in the notebook
+    page, words = first_state(edited)
     assert "It hides nothing" in page
     assert words.startswith("Explorer: attention, as Edited computes it.")
