@@ -1,4 +1,4 @@
-"""What a click on a picture picks, and the arithmetic that it shows."""
+"""What a click on a picture sets, and the arithmetic that it shows."""
 
 import re
 

@@ -110,6 +110,7 @@ def test_pointing_marks_query_and_key_in_every_panel_at_once(big, page):
 def test_a_click_shows_the_arithmetic_beside_and_the_cell_stays_where_it_was(big, page):
     cell = big.root.locator("table.c3m tr").nth(5).locator("td").nth(1)
     cell.scroll_into_view_if_needed()
+    assert cell.evaluate("e => getComputedStyle(e).cursor") == "pointer"
     for _ in range(2):  # a second click on the same cell is heard as well
         before = cell.bounding_box()
         cell.click()

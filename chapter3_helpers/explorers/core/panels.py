@@ -125,7 +125,7 @@ class Matrix(Panel):
             if j is None:
                 lines.append("<th>…")
                 continue
-            marked = ' class="picked"' if j == self.marked_column else ""
+            marked = ' class="marked"' if j == self.marked_column else ""
             reach = f" data-{over}={j}{stop(STOPS[over], j == 0)}" if over else ""
             lines.append(f'<th scope="col"{marked}{reach}><span>{escape(columns[j])}</span></th>')
         lines.append("</tr>")
@@ -134,7 +134,7 @@ class Matrix(Panel):
             if i is None:
                 lines.append("<tr><th>⋮" + "<td class=gap>" * len(across) + "</tr>")
                 continue
-            marked = ' class="picked"' if i == self.marked_row else ""
+            marked = ' class="marked"' if i == self.marked_row else ""
             query, reach = (f" data-{down}={i}", stop(STOPS[down], i == 0)) if down else ("", "")
             lines.append(f'<tr{marked}{query}><th scope="row"{reach}>{escape(self.rows[i])}</th>')
             for j in across:
@@ -242,7 +242,7 @@ class Bars(Panel):
                 (f" data-{self.side}={n}", stop("bar", n == 0)) if self.side else ("", "")
             )
             left = f"margin-left:{(min(value, 0.0) - low) * scale:.1f}%;" if low < 0 else ""
-            marked = ' class="picked"' if n == self.marked_row else ""
+            marked = ' class="marked"' if n == self.marked_row else ""
             rows.append(
                 f'<tr{marked}{which}><th scope="row"{reach}>{escape(label)}</th>'
                 f'<td class="n">{value:z.{decimals}f}</td>'
