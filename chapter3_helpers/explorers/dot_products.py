@@ -82,7 +82,8 @@ def _drawing(a: torch.Tensor, b: torch.Tensor) -> Diagram:
         labels=["a" if a.norm() else "", "b" if b.norm() else ""],
         kinds=["query", "key"],
         shadow=(0, 1),
-        reach=1.15 * LONGEST,
+        angle=(1, 0) if a.norm() and b.norm() else None,
+        reach=1.1 * LONGEST,
         size=260,
     )
     return Diagram("The shadow of a on b", [plane])

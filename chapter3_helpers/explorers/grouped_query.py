@@ -1,5 +1,6 @@
 """The explorer of ``11_grouped_query_kv_cache``: who shares keys, and what the cache costs."""
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -42,6 +43,7 @@ CONTROLS = (
         1000,
         f"Tokens generated so far, after a prompt of {PROMPT}",
         options=[(f"{number:,}", number) for number in GENERATED],
+        play=700,
     ),
     TextField(
         "text",
@@ -137,8 +139,6 @@ def grouped_query_panels(
     return [
         Note(_note(state, num_kv_heads)),
         Heads(state.weights, hidden),
-        weight_matrix(title, weights, state.tokens, cell, hidden),
-        *([_path(state, num_kv_heads, head, *cell)] if cell else []),
         Curves(
             "size of the cache",
             "tokens so far",
@@ -148,6 +148,8 @@ def grouped_query_panels(
             mark=num_tokens,
             log="xy",
         ),
+        replace(weight_matrix(title, weights, state.tokens, cell, hidden), beside=True),
+        *([_path(state, num_kv_heads, head, *cell)] if cell else []),
         Facts(facts, "one layer, for the newest token"),
     ]
 

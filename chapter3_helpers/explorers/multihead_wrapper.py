@@ -32,9 +32,7 @@ CONTROLS = (
         step=10,
         play=200,
     ),
-    TextField(
-        "names", "sentence", "Ann thanked Bob", "Any three words: who, verb, whom", presented=True
-    ),
+    TextField("names", "sentence", "Ann thanked Bob", "Any three words: who, verb, whom"),
     *clicked_query_and_key(lambda names: who_whom.encode(names)[0]),
 )
 

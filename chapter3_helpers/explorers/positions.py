@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
+from chapter3_helpers.diagrams import Diagram, Plane
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
     Seed,
@@ -16,7 +17,7 @@ from chapter3_helpers.explorers.core.controls import (
     TextField,
     Thumbnails,
 )
-from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.drawings import Curves, Flow
 from chapter3_helpers.explorers.core.inputs import (
     clicked_cell,
     clicked_query_and_key,
@@ -243,15 +244,6 @@ def positions_panels(
     return [
         Note(f"{_swap_note(state, first, second)} {_move_note(state, scheme, start)}"),
         *([Heads(state.heads, hidden)] if scheme == ALIBI else []),
-        Matrix(
-            f"what “{tokens[last]}” gives each word",
-            torch.stack([state.weights[-1], state.swapped]),
-            ["as typed", "swapped"],
-            tokens,
-            corner=("order", KEY_LABEL),
-        ),
-        weight_matrix(title, state.weights, tokens, cell, hidden),
-        *path,
         Curves(
             f"score of “{tokens[last]}” asking “{tokens[first]}”",
             "key's position minus query's position",
@@ -261,8 +253,36 @@ def positions_panels(
             mark=first - last if last - first <= REACH else None,
             limits=(2 * math.floor(min(scores) / 2), 2 * math.ceil(max(scores) / 2)),
         ),
+        *([_hands(state, first)] if scheme == ROTARY else []),
+        Matrix(
+            f"what “{tokens[last]}” gives each word",
+            torch.stack([state.weights[-1], state.swapped]),
+            ["as typed", "swapped"],
+            tokens,
+            corner=("order", KEY_LABEL),
+        ),
+        weight_matrix(title, state.weights, tokens, cell, hidden),
+        *path,
         Facts(_facts(scheme, theta, slope), "what tells the order"),
     ]
+
+
+def _hands(state: PositionsState, first: int) -> Flow:
+    """Draw the pairs of numbers of the last query and of the first swapped word's key."""
+    pairs = torch.stack([state.queries[-1], state.keys[first]]).view(2, 2, 2)
+    planes = [
+        Plane(
+            name=f"{speed} pair",
+            at=(place, 0),
+            vectors=pairs[:, place],
+            labels=[f"query of “{state.tokens[-1]}”", f"key of “{state.tokens[first]}”"],
+            kinds=["query", "key"],
+            angle=(0, 1),
+            size=190,
+        )
+        for place, speed in enumerate(("fast", "slow"))
+    ]
+    return Flow(Diagram("Both turn with their positions", planes), beside=True)
 
 
 def _swap_note(state: PositionsState, first: int, second: int) -> str:

@@ -96,14 +96,6 @@ def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | Non
     cell = clicked_cell(query, key, state.weights)
     return [
         Note(f"“{letters}” is to become “{right}”. Letters right: {said}."),
-        Matrix(
-            "what they write; dark is right",
-            torch.tensor([*hits.values()]),
-            list(written),
-            places,
-            corner=("written by", "letter"),
-            texts=list(written.values()),
-        ),
         Lines(
             LOOKING_BACK,
             state.weights,
@@ -112,6 +104,15 @@ def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | Non
             marked_row=cell[0] if cell else None,
             sides="from letter written to letter read",
             click=CLICK_CELL,
+        ),
+        Matrix(
+            "what they write; dark is right",
+            torch.tensor([*hits.values()]),
+            list(written),
+            places,
+            corner=("written by", "letter"),
+            texts=list(written.values()),
+            beside=True,
         ),
         *([_path(letters, out, named, *cell)] if cell else []),
     ]

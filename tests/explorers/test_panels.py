@@ -9,12 +9,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from chapter3_helpers import explorers
 from chapter3_helpers._figures.colours import WEIGHT_COLOURS, shade
 from chapter3_helpers.diagrams import Block, Diagram
+from chapter3_helpers.explorers.core.controls import TextField
 from chapter3_helpers.explorers.core.drawings import Curves, Flow
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Facts, Heads, Matrix, Note, render
+from tests.explorers import Shown
 
 NAN = float("nan")
 ONE = np.array([[1.0]])
@@ -159,3 +162,26 @@ def test_presenting_keeps_what_is_said_and_one_picture():
     with_it = render([*panels, Matrix("third", [[1.0]], "a", beside=True)], present=True)
     assert "third" in with_it
     assert "second" not in with_it
+
+
+# From the back row: the picture that is the idea, and what belongs beside it.
+PRESENTED = [
+    ("recurrent", ["Lines", "Matrix"]),
+    ("positions", ["Curves", "Flow"]),
+    ("grouped_query", ["Curves", "Matrix"]),
+]
+
+
+@pytest.mark.parametrize(("topic", "kinds"), PRESENTED)
+def test_presented_is_the_picture_of_the_idea(topic, kinds):
+    shown = Shown(topic).panels
+    panels = [panel for panel in shown if panel.picture and not isinstance(panel, Heads)]
+    first = [panel for panel in panels if panel is panels[0] or panel.beside]
+    assert [type(panel).__name__ for panel in first] == kinds
+
+
+@pytest.mark.parametrize("topic", ["recurrent", "masking", "positions", "grouped_query"])
+def test_words_are_typed_from_the_back_rows_view_too(topic):
+    subject = getattr(explorers, f"{topic}_explorer")()
+    (field,) = (control for control in subject.controls if isinstance(control, TextField))
+    assert "c3-unpresented" not in subject.places[field.name]._dom_classes

@@ -12,8 +12,7 @@ They become real ipywidgets, which bring the keyboard and words for a screen rea
 
 ``enabled`` takes a control away where it means nothing. It is a function of other settings and
 names those that it needs, as ``made`` above; so is ``options`` where they depend on others.
-``presented=False`` takes a control away from the back row's view as well, as a text and a seed are
-by default.
+``presented=False`` takes a control away from the back row's view as well, as a seed is by default.
 """
 
 import inspect
@@ -292,7 +291,6 @@ class TextField(Control):
     """A line of text that the reader types."""
 
     kind = "text"
-    presented: bool = field(default=False, kw_only=True)
 
     def read(self, shown: str, settings: Settings) -> str:
         return shown

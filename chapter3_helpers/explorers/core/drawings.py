@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle
 from typing import Any
 
@@ -23,14 +23,16 @@ class Flow(Panel):
         diagram: what is drawn.
         large: what stands for it in the back row's view.
         click: the settings that a click on a block or a row changes, as in ``hands.js``.
+        beside: as for ``Matrix``.
     """
 
     diagram: Diagram
     large: Callable[[], Diagram] | None = None
     click: Mapping[str, Any] | None = None
+    beside: bool = False
 
     def presented(self) -> "Flow":
-        return Flow(self.large(), click=self.click) if self.large else self
+        return replace(self, diagram=self.large(), large=None) if self.large else self
 
     def html(self) -> str:
         drawn = self.diagram.svg(bool(self.click))
@@ -49,6 +51,7 @@ class Curves(Panel):
         log: logarithmic axes, a subset of ``"xy"``; all their numbers are above 0.
         limits: (lowest, highest) y, so that the scale stays while the curves move.
         ticks: where x is numbered (default: at round numbers).
+        beside: as for ``Matrix``.
     """
 
     title: str
@@ -60,6 +63,7 @@ class Curves(Panel):
     log: str = ""
     limits: tuple[float, float] | None = None
     ticks: Sequence[float] | None = None
+    beside: bool = False
 
     def html(self) -> str:
         width, height, left, bottom, top = 400, 240, 58, 40, 12

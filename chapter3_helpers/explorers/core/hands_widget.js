@@ -65,13 +65,40 @@ function sayValues(root) {
   return () => watch.disconnect();
 }
 
+// Presented, the picture is as large as the window lets it be. While a slider is moved it is never
+// enlarged again, so that it does not jump.
+function fill(root) {
+  const view = root.querySelector(".c3-view");
+  let panels = 0, largest = 17; // tenths
+  const narrow = (part) => part.scrollWidth > part.clientWidth + 1;
+  const fits = () => root.scrollHeight <= root.clientHeight && ![root, ...view.querySelectorAll(".c3>:is(div,figure)")].some(narrow);
+  const fit = () => {
+    const now = root.matches(".c3-present") ? view.querySelector(".c3")?.children.length : 0;
+    if (now !== panels) largest = 17;
+    panels = now;
+    view.style.zoom = "";
+    if (!now) return;
+    for (; largest > 10; largest--) {
+      view.style.zoom = largest / 10;
+      if (fits()) return;
+    }
+    view.style.zoom = "";
+  };
+  const anew = () => { panels = 0; fit(); };
+  const redrawn = new MutationObserver(fit), resized = new ResizeObserver(anew), presented = new MutationObserver(anew);
+  redrawn.observe(view, { childList: true, subtree: true });
+  presented.observe(root, { attributeFilter: ["class"] });
+  resized.observe(root);
+  return () => [redrawn, resized, presented].forEach((watch) => watch.disconnect());
+}
+
 export default {
   // Wait until the explorer around this widget is on the page.
   render({ model, el }) {
     let stops = [];
     let frame = requestAnimationFrame(function look() {
       const root = el.closest(".c3-explorer");
-      if (root) stops = [c3Hands(root, (settings) => model.send(settings)), keepKeys(root), nameButtons(root), sayValues(root)];
+      if (root) stops = [c3Hands(root, (settings) => model.send(settings)), keepKeys(root), nameButtons(root), sayValues(root), fill(root)];
       else frame = requestAnimationFrame(look);
     });
     return () => {
