@@ -148,7 +148,9 @@ def grouped_query_panels(
             mark=num_tokens,
             log="xy",
         ),
-        replace(weight_matrix(title, weights, state.tokens, cell, hidden), beside=True),
+        replace(
+            weight_matrix(title, weights, state.tokens, cell, hidden), beside=True, narrow=True
+        ),
         *([_path(state, num_kv_heads, head, *cell)] if cell else []),
         Facts(facts, "one layer, for the newest token"),
     ]
