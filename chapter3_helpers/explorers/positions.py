@@ -275,7 +275,7 @@ def _hands(state: PositionsState, first: int) -> Flow:
             name=f"{speed} pair",
             at=(place, 0),
             vectors=pairs[:, place],
-            labels=[f"query of “{state.tokens[-1]}”", f"key of “{state.tokens[first]}”"],
+            labels=[state.tokens[-1], state.tokens[first]],
             kinds=["query", "key"],
             angle=(0, 1),
             size=190,
