@@ -3,12 +3,7 @@
 from itertools import pairwise
 
 from chapter3_helpers.diagrams.core.graph import Graph, Route
-from chapter3_helpers.diagrams.core.layout import (
-    MARGIN,
-    TURN,
-    Layout,
-    turning,
-)
+from chapter3_helpers.diagrams.core.layout import MARGIN, TURN, Layout, turning
 from chapter3_helpers.diagrams.core.painting import highlight, paint
 from chapter3_helpers.diagrams.core.parts import Arrow, Bracket
 from chapter3_helpers.diagrams.core.scene import Box, Line, Point, Scene, Text, text_width

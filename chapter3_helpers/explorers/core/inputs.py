@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers.diagrams.core.painting import short
+from chapter3_helpers._figures.writing import short
 from chapter3_helpers.explorers.core.controls import Buttons, Clicked
 from chapter3_helpers.explorers.core.panels import Matrix
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens

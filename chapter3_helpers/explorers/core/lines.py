@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import hidden_cells, to_array
-from chapter3_helpers.diagrams.core.painting import short
+from chapter3_helpers._figures.writing import short
 from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.core.panels import Panel
 from chapter3_helpers.explorers.core.style import click_attribute, escape, stop
