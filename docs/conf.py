@@ -15,9 +15,9 @@ extensions = [
     "pages",
     "folds",
     "formulas",
-    "question_search",
     "glossary",
     "front_door",
+    "passages",
 ]
 exclude_patterns = ["_build", "extensions"]
 html_theme = "sphinx_book_theme"

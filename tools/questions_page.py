@@ -1,7 +1,7 @@
 """The page of questions, ``notebooks/questions.md``, made from ``docs/question_data.json``.
 
-``make questions`` writes it. JupyterLab shows it as it stands, and ``question_search`` in
-``docs/extensions`` makes a page of the book of it.
+``make questions`` writes it. JupyterLab shows it as it stands, ``docs/extensions/pages.py`` makes a
+page of the book of it, and ``passages.py`` there gives the questions to the search.
 """
 
 import json
@@ -13,6 +13,7 @@ from tools.notebook_files import NOTEBOOKS, notebook_paths, read
 
 DATA = NOTEBOOKS.parent / "docs" / "question_data.json"
 PAGE = NOTEBOOKS / "questions.md"
+UNANSWERED = "Not answered here"
 INTRODUCTION = """# Questions that readers ask
 
 [map](00_why_attention.ipynb#The-map-of-the-series)
@@ -96,8 +97,8 @@ def page() -> str:
     """Return the page, by topic in the order of the data; unanswered questions come last."""
     topics: dict[str, list] = {}
     for row in sorted(rows(), key=lambda row: -len(row["asked_in"])):
-        topics.setdefault(row["topic"] if row["answer"] else "Not answered here", []).append(row)
-    order = [*dict.fromkeys(row["topic"] for row in rows()), "Not answered here"]
+        topics.setdefault(row["topic"] if row["answer"] else UNANSWERED, []).append(row)
+    order = [*dict.fromkeys(row["topic"] for row in rows()), UNANSWERED]
     text = [INTRODUCTION]
     for topic in order:
         if topic in topics:

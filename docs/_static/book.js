@@ -161,49 +161,34 @@ function openFold() {
 addEventListener("hashchange", openFold);
 document.addEventListener("DOMContentLoaded", () => {
   openFold();
-  if (document.getElementById("search-results")) searchWithFewerWords();
-  else markWhatWasSearched();
+  if (!document.getElementById("search-results")) markWhatWasSearched();
+  document.querySelector(".btn-notebook")?.setAttribute("download", "");
 });
 
-// Sphinx lists the pages that have every word. Where none has, these are the pages with the most of
-// them. Each word is searched for once.
-function searchWithFewerWords() {
-  const search = Search.performTermsSearch;
-  Search.performTermsSearch = (words, excluded) => {
-    const found = search(words, excluded);
-    if (found.length || words.size < 2) return found;
-    const pages = new Map();
-    for (const word of words) {
-      for (const result of search(new Set([word]), excluded)) {
-        const page = pages.get(result[0]) ?? { result, words: 0 };
-        if (result[SCORE] > page.result[SCORE]) page.result = result;
-        page.words += 1;
-        pages.set(result[0], page);
-      }
-    }
-    const most = Math.max(...[...pages.values()].map((page) => page.words));
-    return [...pages.values()].filter((page) => page.words === most).map((page) => page.result);
-  };
-}
-const SCORE = 4; // where a result of Sphinx has it
-
-// Sphinx would mark the words, but not in this theme, and it stops at the first drawing. What led to no
-// section leads to the paragraph with the most of the words.
+// Mark the words that were searched for, and go to the paragraph with the most of them: of the
+// section that the result led to. (Sphinx stops marking at the first drawing.)
 function markWhatWasSearched() {
   const words = (localStorage.getItem("sphinx_highlight_terms") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
   localStorage.removeItem("sphinx_highlight_terms");
+  if (!words.length) return;
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const section = target?.closest("section, dl, p") ?? document;
   let [best, most] = [null, 0];
   for (const block of document.querySelectorAll("article :is(h1, h2, h3, p, li, tr, pre)")) {
     if (block.closest(".c3-explorer")) continue;
     const found = words.filter((word) => block.textContent.toLowerCase().includes(word));
     for (const word of found) _highlightText(block, word, "highlighted");
-    const weight = found.length - (block.localName === "pre") / 2; // sentences before code
+    const weight = section.contains(block) * (found.length - (block.localName === "pre") / 2); // sentences before code
     if (weight > most) [best, most] = [block, weight];
   }
-  if (!best || location.hash) return;
-  for (let fold = best.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
-  best.scrollIntoView({ block: "center" });
+  for (let fold = best?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  best?.scrollIntoView({ block: "center" });
 }
+
+// The sidebar remembers how far it was scrolled, and may hide the present page.
+addEventListener("load", () => {
+  document.querySelector(".bd-sidebar-primary .current > a.current")?.scrollIntoView({ block: "nearest" });
+});
 
 // Paper is light, and everything on it is open.
 let theme = null;

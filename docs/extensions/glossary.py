@@ -1,18 +1,13 @@
-"""The glossary: a page of its own, links from where a term first comes, and a search that finds it.
+"""The glossary: a page of its own, and links from where a term first comes.
 
-Every notebook's page ends with the terms that it builds, in English and Chinese. Chinese puts no
-spaces between words, so Sphinx takes 多头注意力 for one word; here every two characters that stand
-side by side are a word, too, and 多头 finds it.
+Every notebook's page ends with the terms that it builds, in English and Chinese.
 """
 
-import re
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.search.en import SearchEnglish
 from sphinx.transforms import SphinxTransform
 
 from tools.glossary import TERMS, Term, find
@@ -40,9 +35,9 @@ def write_page(app: Sphinx) -> None:
 
 
 class LinkTerms(SphinxTransform):
-    """Link terms to the glossary, name them to the search, and list them at the page's end."""
+    """Link terms to the glossary, and list at the page's end those that it builds."""
 
-    default_priority = 800  # after sections were folded, before index entries are collected
+    default_priority = 800  # after sections were folded
 
     def apply(self, **kwargs: Any) -> None:
         folder, _, name = self.env.docname.partition("/")
@@ -56,12 +51,10 @@ class LinkTerms(SphinxTransform):
             row = find(strong.astext(), number)
             if row and row.term not in seen:
                 seen.add(row.term)
-                link = reference(row, strong.deepcopy())
-                named = entries(row) if row.notebook == number else []
-                strong.replace_self([*named, link])
+                strong.replace_self(reference(row, strong.deepcopy()))
         built = [row for row in TERMS if row.notebook == number]
         if built:
-            self.document[0].append(terms_of_page(built, seen))
+            self.document[0].append(terms_of_page(built))
 
     def link_table(self) -> None:
         *_, table = self.document.findall(nodes.table)
@@ -73,14 +66,6 @@ class LinkTerms(SphinxTransform):
                 first += reference(exact[0], nodes.Text(exact[0].term))
 
 
-def entries(row: Term) -> list[nodes.Node]:
-    """Return a term's names as entries of the index, which the search puts first, and a place."""
-    place = f"built-{row.anchor}"
-    short = [name[:2] for name in row.chinese if len(name) > 3]  # 多头, of 多头注意力
-    named = [("single", name, place, "main", None) for name in (*row.names, *row.chinese, *short)]
-    return [addnodes.index(entries=named), nodes.target("", "", ids=[place])]
-
-
 def reference(row: Term, *children: nodes.Node) -> nodes.reference:
     """Return a link from a notebook's page to a row of the glossary."""
     link = nodes.reference("", "", *children, refuri=f"glossary.html#{row.anchor}")
@@ -88,27 +73,17 @@ def reference(row: Term, *children: nodes.Node) -> nodes.reference:
     return link
 
 
-def terms_of_page(rows: list[Term], seen: set[str]) -> nodes.paragraph:
-    """Return the line at a page's end, which names to the search what is nowhere in bold."""
+def terms_of_page(rows: list[Term]) -> nodes.paragraph:
+    """Return the line at a page's end."""
     paragraph = nodes.paragraph("", "Terms that are built here: ", classes=["terms"])
     for row in rows:
         chinese = nodes.inline("", ", ".join(row.chinese), classes=["language-zh-hans"])
-        paragraph += [] if row.term in seen else entries(row)
         paragraph += [reference(row, nodes.Text(row.term)), nodes.Text(" "), chinese]
         paragraph += nodes.Text(" · " if row is not rows[-1] else "")
     return paragraph
 
 
-class SearchWithChinese(SearchEnglish):
-    """English, and every two neighbouring Chinese characters as a word of their own."""
-
-    def split(self, text: str) -> list[str]:
-        runs = re.findall(r"[\u4e00-\u9fff]{3,}", text)
-        return super().split(text) + [run[i : i + 2] for run in runs for i in range(len(run) - 1)]
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", write_page)
     app.add_transform(LinkTerms)
-    app.add_search_language(SearchWithChinese)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,10 +1,12 @@
 """Make the book's pages from the stored notebooks, before Sphinx reads them.
 
-A page shows what its notebook shows. Three things differ: an explorer becomes its recording, what
-is folded is marked for ``folds``, and links to headings get the form that the book has.
+A page shows what its notebook shows. Four things differ: an explorer becomes its recording, what is
+folded is marked for ``folds``, links to headings get the form that the book has, and the title has
+the notebook's number.
 """
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from folds import MARK
 from sphinx.application import Sphinx
 from sphinx.util.display import status_iterator
 
+from tools import questions_page
 from tools.notebook_files import explorer_calls, notebook_paths, read
 
 FOLDED = {"source_hidden": "hide-input", "outputs_hidden": "hide-output"}  # for MyST-NB
@@ -42,6 +45,9 @@ def without_navigation(source: str) -> str:
 
 def page(notebook: nbformat.NotebookNode, name: str, folder: Path) -> nbformat.NotebookNode:
     """Turn a notebook into a page; what its explorers record is written into a folder."""
+    if name[:2].isdigit():
+        title = notebook.cells[0]
+        title.source = title.source.replace("# ", f"# {name[:2]} ", 1)
     for cell, call in zip(notebook.cells, explorer_calls(notebook), strict=True):
         if cell.cell_type == "markdown":
             cell.source = without_navigation(with_links(cell.source))
@@ -58,7 +64,10 @@ def page(notebook: nbformat.NotebookNode, name: str, folder: Path) -> nbformat.N
         for output in cell.outputs:
             alt = output.get("metadata", {}).get("image/png", {}).get("alt")
             if alt:
-                cell.metadata["mystnb"] = {"image": {"alt": " ".join(alt.split())}}
+                image = {"alt": " ".join(alt.split())}
+                if alt.startswith(("Diagram", "Line plot")):
+                    image["classes"] = "inked"
+                cell.metadata["mystnb"] = {"image": image}
     return notebook
 
 
@@ -75,16 +84,36 @@ def write_pages(app: Sphinx) -> None:
     """Write a page for every notebook, its recordings, and the table of all."""
     folder = Path(app.srcdir) / "notebooks"
     recorded = Path(app.srcdir) / "_build" / "recordings"
-    for place in (folder, recorded / "recordings"):
+    for place in (folder, recorded / "recordings", recorded / "notebooks"):
         place.mkdir(parents=True, exist_ok=True)
     recordings.write_shared(recorded)
     paths = notebook_paths()
     for path in status_iterator(paths, "recording explorers... ", length=len(paths)):
         notebook = page(read(path), path.stem, recorded / "recordings")
         nbformat.write(notebook, folder / path.name)
+        shutil.copy(path, recorded / "notebooks")
     (folder / "table.txt").write_text(series_table(), "utf-8")
+    questions = questions_page.PAGE.read_text("utf-8")
+    (folder / questions_page.PAGE.name).write_text(with_links(questions), "utf-8")
+
+
+def add_button(app: Sphinx, name: str, template: str, context: dict[str, Any], *_: Any) -> None:
+    """Give a notebook's page a button for the notebook itself."""
+    folder, _, stem = name.partition("/")
+    if folder == "notebooks" and (Path(app.srcdir) / "notebooks" / f"{stem}.ipynb").exists():
+        context["header_buttons"].append(
+            {
+                "type": "link",
+                "url": context["pathto"](f"_static/notebooks/{stem}.ipynb", 1),
+                "text": "Notebook",
+                "icon": "fa-solid fa-download",
+                "tooltip": "The notebook itself, to run and change in JupyterLab",
+                "label": "notebook",
+            }
+        )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", write_pages)
+    app.connect("html-page-context", add_button, priority=502)  # once the theme has its own
     return {"parallel_read_safe": True, "parallel_write_safe": True}

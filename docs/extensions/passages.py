@@ -1,0 +1,145 @@
+"""What the book's search looks through: every section, with its lines and what readers call it.
+
+``search.js`` on the page of the search does the rest. A section is also found by the questions that
+it answers, in the words of those who asked them, and by the terms that it builds, in Chinese too.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from pages import slug
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
+from tools.glossary import TERMS
+from tools.questions_page import PAGE as QUESTIONS
+from tools.questions_page import UNANSWERED, rows
+
+FILE = "passages.js"
+BLOCKS = (nodes.paragraph, nodes.literal_block, nodes.row)
+
+
+@dataclass
+class Section:
+    """A part of a page that a result leads to."""
+
+    page: str  # as in the address
+    number: str  # of the page, and its name in the sidebar
+    anchor: str
+    title: str
+    names: list[str] = field(default_factory=list)  # questions and terms
+    lines: list[str] = field(default_factory=list)
+    code: list[str] = field(default_factory=list)
+
+
+found: dict[str, list[Section]] = {}  # by page; filled while pages are written
+
+
+def collect(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Keep the sections of a page."""
+    asked: dict[str, list[str]] = {}
+    for row in rows():
+        if row["answer"] and docname == f"notebooks/{row['answer']['notebook']}":
+            names = asked.setdefault(slug(row["answer"]["heading"]), [])
+            names += [row["question"], *row["words"]]
+    sections: dict[int, Section] = {}
+    built = {term.anchor: term for term in TERMS if docname.endswith(term.path.stem)}
+    for block in doctree.findall(lambda node: isinstance(node, BLOCKS)):
+        place = home(block)
+        in_table = any(isinstance(node, nodes.row) for node in above(block))
+        if place is None or in_table or "terms" in block["classes"]:
+            continue
+        if id(place) not in sections:
+            whole = place.parent is doctree and isinstance(place, nodes.section)
+            title = re.sub(r"^\d\d ", "", title_of(place)) if whole else title_of(place)
+            anchor = "" if whole else anchor_of(place)
+            names = asked.get(slug(title), [])
+            sections[id(place)] = Section(docname, label(app, docname), anchor, title, [*names])
+        section = sections[id(place)]
+        for link in block.findall(nodes.reference):
+            term = built.pop(link.get("refuri", "").removeprefix("glossary.html#"), None)
+            section.names += [*term.names, *term.chinese] if term else []
+        code = isinstance(block, nodes.literal_block)
+        (section.code if code else section.lines).append(words_of(block))
+    kept = [*sections.values()]
+    for term in built.values():  # in bold nowhere: the section that names it first
+        named = (s for s in kept if any(name in " ".join(s.lines) for name in term.names))
+        if section := next(named, kept[0] if kept else None):
+            section.names += [*term.names, *term.chinese]
+    if docname.endswith(QUESTIONS.stem):  # the sections that answer are found themselves
+        kept = [section for section in kept if section.title == UNANSWERED]
+    found[docname] = kept
+
+
+def above(node: nodes.Node) -> Iterator[nodes.Node]:
+    """Yield what contains a node, from the inside out."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def home(block: nodes.Element) -> nodes.Element | None:
+    """Return what a result leads to: a row of the glossary, a function's entry or a section."""
+    if isinstance(block, nodes.paragraph) and block["ids"]:
+        return block
+    kinds = (addnodes.desc, nodes.section)
+    return next((node for node in above(block) if isinstance(node, kinds)), None)
+
+
+def title_of(place: nodes.Element) -> str:
+    if isinstance(place, addnodes.desc):
+        return place[0]["fullname"]
+    return next(
+        place.findall(nodes.title if isinstance(place, nodes.section) else nodes.strong)
+    ).astext()
+
+
+def anchor_of(place: nodes.Element) -> str:
+    return (place[0] if isinstance(place, addnodes.desc) else place)["ids"][0]
+
+
+def words_of(block: nodes.Element) -> str:
+    """Return the text of a block; TeX loses its signs."""
+    if isinstance(block, nodes.literal_block):
+        return block.astext()
+    block = block.deepcopy()
+    for raw in [*block.findall(nodes.raw)]:  # such as the end of a line
+        raw.replace_self(nodes.Text(" "))
+    cells = block.findall(nodes.entry) if isinstance(block, nodes.row) else [block]
+    text = " · ".join(filter(None, (cell.astext() for cell in cells)))
+    return " ".join(re.sub(r"\\(\w+)", r"\1", text).split())
+
+
+def label(app: Sphinx, docname: str) -> str:
+    """Return what the sidebar calls a page: ``04 Masking``."""
+    for toctree in app.env.get_doctree(app.config.root_doc).findall(addnodes.toctree):
+        for title, name in toctree["entries"]:
+            if name == docname and title:
+                return title
+    return app.env.titles[docname].astext()
+
+
+def add_scripts(app: Sphinx, page: str, *_: Any) -> None:
+    if page == "search":
+        for name in (FILE, "search.js"):
+            app.add_js_file(name, loading_method="defer")
+
+
+def write(app: Sphinx, error: Exception | None) -> None:
+    """Write all sections as a script, which a page that was opened from a file can load."""
+    if error is None:
+        sections = [asdict(section) for page in sorted(found) for section in found[page]]
+        data = json.dumps(sections, ensure_ascii=False, separators=(",", ":"))
+        Path(app.outdir, "_static", FILE).write_text(f"const c3Passages = {data};\n", "utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("doctree-resolved", collect)
+    app.connect("html-page-context", add_scripts)
+    app.connect("build-finished", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}
