@@ -171,7 +171,9 @@ def test_a_link_keeps_sentence_batches_and_word(page, address):
     for bad in ("batches=soon&word=99", "sentence=&word=-1", "sentence=the+cow&batches=7"):
         page.goto(f"{address}#{bad}")
         page.reload()
-        assert shown(page)[0].startswith("sour")
+        word, _, batches = shown(page)
+        assert word.startswith("sour")
+        assert batches == "500 of 500"
     page.get_by_role("button", name="Reset").click()
     expect(page).to_have_url(address)
 
@@ -207,6 +209,8 @@ def test_everything_can_be_done_with_the_keyboard(page):
 
 
 def test_nothing_is_wider_than_a_phone_and_less_motion_is_none(page):
+    page.set_viewport_size({"width": 360, "height": 740})
+    expect(page.locator(".door-column")).to_have_count(1)  # a phone that was turned
     for width in (320, 360, 900):
         page.set_viewport_size({"width": width, "height": 740})
         for text in (SENTENCE, " ".join(["because"] * 30)):
