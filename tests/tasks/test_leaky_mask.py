@@ -64,6 +64,7 @@ def test_a_report_counts_what_it_says_and_a_model_writes_from_what_it_has_writte
     assert report(Fixed(knows)) == pytest.approx((loss, loss, 1, 1))
     assert report(Fixed(-knows))[2:] == (0, 0)
     words = write(Fixed(knows), "cat").split()
+    assert words == write(Fixed(knows), "cat").split(), "the draws have a seed of their own"
     assert (words[0], len(words)) == ("cat", T)
     assert all(after in FOLLOWERS[before] for before, after in itertools.pairwise(words))
 
