@@ -59,6 +59,7 @@ CONTROLS = (
         options=lambda num_kv_heads: [
             (f"{head} → kv {head * num_kv_heads // HEADS}", head) for head in range(HEADS)
         ],
+        presented=False,  # the back row sees the cache grow
     ),
     *clicked_query_and_key(read_tokens),
 )
@@ -148,9 +149,7 @@ def grouped_query_panels(
             mark=num_tokens,
             log="xy",
         ),
-        replace(
-            weight_matrix(title, weights, state.tokens, cell, hidden), beside=True, narrow=True
-        ),
+        replace(weight_matrix(title, weights, state.tokens, cell, hidden), narrow=True),
         *([_path(state, num_kv_heads, head, *cell)] if cell else []),
         Facts(facts, "one layer, for the newest token"),
     ]

@@ -114,7 +114,10 @@ SCROLLS = "root => [root.scrollHeight / innerHeight, root.scrollWidth / innerWid
 # The smallest letters of what is shown; those of a drawing grow with it.
 LETTERS = """view => Math.min(...[...view.querySelectorAll('p, td, th, caption, text')]
     .filter(e => e.textContent.trim() && e.checkVisibility())
-    .map(e => parseFloat(getComputedStyle(e).fontSize) * (e.getScreenCTM?.().a ?? 1)))"""
+    .map(e => {
+        const drawn = e.getScreenCTM?.() ?? { a: 1, b: 0 };  // of a turned word a alone is 0
+        return parseFloat(getComputedStyle(e).fontSize) * Math.hypot(drawn.a, drawn.b);
+    }))"""
 
 
 # The cells behind what is presented: to lay them out in every window takes as long as all else.
