@@ -168,7 +168,7 @@ def test_presenting_keeps_what_is_said_and_one_picture():
 PRESENTED = [
     ("recurrent", ["Lines", "Matrix"]),
     ("positions", ["Curves", "Flow"]),
-    ("grouped_query", ["Curves", "Matrix"]),
+    ("grouped_query", ["Curves"]),
 ]
 
 
