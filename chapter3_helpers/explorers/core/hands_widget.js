@@ -1,4 +1,4 @@
-// The part of Hands, the widget in hands.py, that runs on the page. hands.js stands before it.
+// The part of Hands, the widget in widget.py, that runs on the page. hands.js stands before it.
 
 // JupyterLab acts on keys: b inserts a cell, d d deletes one, an arrow selects the next. Here it
 // hears of no key that is pressed inside an explorer, and of none at all while one is presented,
