@@ -8,10 +8,19 @@ import nbformat
 from tests.test_notebooks import path_cells
 from tools.notebook_files import numbered_paths, read
 
-LESSONS = (
-    "recurrent dot_products softmax trainable_qkv masking dropout causal_attention "
-    "multihead_wrapper fused_multihead positions transformer_block"
-).split()
+LESSONS = [
+    "recurrent",
+    "dot_products",
+    "softmax",
+    "trainable_qkv",
+    "masking",
+    "dropout",
+    "causal_attention",
+    "multihead_wrapper",
+    "fused_multihead",
+    "positions",
+    "transformer_block",
+]
 WITHOUT = {  # what a path uses although no open cell has written it out, and why
     "00_why_attention": {
         "EncoderDecoder": "what runs is a recurrent network, which the series leaves behind",
