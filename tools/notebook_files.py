@@ -93,9 +93,9 @@ class ExplorerCall:
     """The explorer that a cell ends in: ``attention_explorer(CausalAttention, seed=5)``."""
 
     function: str
-    shown: str | None  # the class that it is given, if any: one that the notebook has defined
+    shown: str | None  # the class or function that it is given, if any: the notebook defines it
     settings: dict[str, Any]
-    definitions: str  # what the notebook imports and defines before it, where a class is shown
+    definitions: str  # what the notebook imports and defines before it, where it shows one
 
     @property
     def name(self) -> str:

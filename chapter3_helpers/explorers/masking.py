@@ -1,6 +1,13 @@
-"""The explorer of ``04_masking``: a sentence is read, and the matrix grows row by row."""
+"""The explorer of ``04_masking``: a sentence is read, and the matrix grows row by row.
 
-from typing import NamedTuple
+A function that stands in a notebook's cell is shown by ``masking_explorer(mask_scores)``. It is
+given scores (T, T) and returns masked scores. What it computes is drawn, and where that does not
+hide exactly the future, a sentence says so.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 
@@ -15,7 +22,7 @@ from chapter3_helpers.explorers.core.inputs import (
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
-from chapter3_helpers.explorers.core.widget import explorer_function
+from chapter3_helpers.explorers.core.widget import Explorer, described
 from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.tasks.pronouns import encode, trained_reader
@@ -109,11 +116,20 @@ class MaskingState(NamedTuple):
     whole: torch.Tensor  # (T, T), the weights of the sentence
     tokens: tuple[str, ...]  # that were read
     masked_scores: torch.Tensor  # (read, read)
+    hidden: torch.Tensor  # (read, read), True where a key is hidden
     weights: torch.Tensor  # (read, read)
+    computed_by: Callable[..., torch.Tensor]
+    odd: str  # what is to be said of a reader's function, if it does not hide the future alone
 
 
 def masking_state(
-    *, text: str, tokens_read: int, matrices: str, way: str, seed: int
+    *,
+    text: str,
+    tokens_read: int,
+    matrices: str,
+    way: str,
+    seed: int,
+    mask_scores: Callable[[torch.Tensor], torch.Tensor] = mask_scores,
 ) -> MaskingState:
     """Return the weights of what was read of a sentence, and of all of it."""
     read_tokens(text)  # refuses what can't be drawn
@@ -128,12 +144,76 @@ def masking_state(
         queries, keys, values = attention.W_query(x), attention.W_key(x), attention.W_value(x)
     scores = queries @ keys.T / keys.shape[-1] ** 0.5  # (T, T)
     read = scores[:tokens_read, :tokens_read]
-    masked = mask_scores(read)
+    odd = ""
     if way == FIRST:
-        whole, weights = softmax(mask_scores(scores)), softmax(masked)
+        all_masked, masked = (masked_by(mask_scores, some) for some in (scores, read))
+        odd = what_is_odd(scores, all_masked)
+        whole, weights = softmax(all_masked), softmax(masked)
+        hidden = _hidden(masked, weights)
     else:
         whole, weights = (mask_then_renormalise(softmax(some)) for some in (scores, read))
-    return MaskingState(tokens, queries, keys, values, whole, tokens[:tokens_read], masked, weights)
+        hidden = causal_mask(tokens_read)
+        masked = read.masked_fill(hidden, -torch.inf)
+    return MaskingState(
+        *(tokens, queries, keys, values, whole, tokens[:tokens_read], masked, hidden, weights),
+        computed_by=mask_scores if way == FIRST else mask_then_renormalise,
+        odd=odd,
+    )
+
+
+def masked_by(function: Callable[[torch.Tensor], Any], scores: torch.Tensor) -> torch.Tensor:
+    """Return what a reader's function makes of scores (T, T), of the same shape.
+
+    Raises:
+        ValueError: it returned something else.
+    """
+    masked = function(scores.clone())
+    said, shape = f"{function.__name__} must return scores", tuple(scores.shape)
+    if masked is None:
+        raise ValueError(f"{said}, and it returned nothing: is there a return at its end?")
+    if not isinstance(masked, torch.Tensor):
+        raise ValueError(f"{said}, a tensor, got {type(masked).__name__}")
+    if tuple(masked.shape) != shape:
+        raise ValueError(f"{said} {shape}, the shape that it was given, got {tuple(masked.shape)}")
+    if masked.dtype == torch.bool:
+        raise ValueError(f"{said}, −inf where the mask is True, got the mask itself")
+    return masked.to(scores.dtype)
+
+
+def what_is_odd(scores: torch.Tensor, masked: torch.Tensor) -> str:
+    """Say what masked scores (T, T) do other than hide the future; nothing if that is all.
+
+    >>> what_is_odd(torch.zeros(2, 2), mask_scores(torch.zeros(2, 2)))
+    ''
+    >>> what_is_odd(torch.zeros(2, 2), torch.zeros(2, 2))
+    'It hides nothing: every token sees the future.'
+    """
+    if masked.isnan().any():
+        return "There is NaN among its scores: 0 · −inf is NaN. Does masked_fill write the −inf?"
+    future = causal_mask(len(scores))
+    hidden = _hidden(masked, softmax(masked))
+    seen = future & ~hidden
+    if (hidden & ~future).tril(-1).any():
+        also = ", and the future is seen" if seen.any() else ""
+        return f"It hides words that were already read{also}: the future is above the diagonal."
+    if hidden.diagonal().any():
+        return "It hides a token from itself too: on the diagonal nothing is hidden."
+    if seen.any() and not torch.equal(masked[seen], scores[seen]):
+        return (
+            "It changes scores of the future, and they still get a weight: only e to the −inf is 0."
+        )
+    if seen.any() and not hidden.any():
+        return "It hides nothing: every token sees the future."
+    if seen.any():
+        return "A part of the future is seen: does the mask begin right above the diagonal?"
+    if not torch.equal(masked[~future], scores[~future]):
+        return "It changes scores that may be seen: all but the future stays as it was."
+    return ""
+
+
+def _hidden(masked: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Return what is hidden (T, T): by -inf, or by a number so low that no weight is left."""
+    return masked.isneginf() | (causal_mask(len(masked)) & (weights == 0))
 
 
 def masking_panels(
@@ -141,47 +221,73 @@ def masking_panels(
 ) -> list[Panel]:
     """Return weights and masked scores of what was read, the newest row marked; or the path from
     one score to its weight."""
-    tokens, weights = state.tokens, state.weights
+    tokens, weights, hidden = state.tokens, state.weights, state.hidden
     read, length = len(tokens), len(state.whole)
     click = CLICK if way == FIRST else None
     number = show == NUMBER and way == FIRST
     row = read - 1 if query is None or not number else query
     key = min(column, length - 1) if number else None
     look = {
+        "hidden": hidden,
         "marked_row": row,
         "marked_column": None if key is None or key >= read else key,
         "click": click,
     }
-    hidden = causal_mask(read)
-    matrix = Matrix("attention weights", weights, tokens, hidden=hidden, **look)
+    matrix = Matrix("attention weights", weights, tokens, **look)
     scores = Matrix("masked scores, scaled", state.masked_scores, tokens, signed=True, **look)
     if number:
         projected = state.queries, state.keys, state.values
-        path = NumberPath(state.sentence, row, key, *projected, hidden=causal_mask(length))
+        every = torch.full((length, length), -torch.inf)
+        every[:read, :read] = state.masked_scores
+        gone = torch.ones(length, length, dtype=torch.bool)
+        gone[:read, :read] = hidden
+        path = NumberPath(state.sentence, row, key, *projected, hidden=gone, masked=every)
         return [Note(_note(state)), matrix, path, scores]
-    visible = f"{read * (read + 1) // 2} of {read * read}"
-    used = mask_scores if way == FIRST else mask_then_renormalise
-    package = f"{used.__name__} of chapter3_helpers, not by a cell of yours"
-    facts = Facts({"visible cells": visible, "computed by": package}, "the triangle")
+    visible = f"{int((~hidden).sum())} of {read * read}"
+    facts = Facts({"visible cells": visible, "computed by": _computed_by(state)}, "the triangle")
     return [Note(_note(state)), matrix, scores, facts]
+
+
+def _is_own(state: MaskingState) -> bool:
+    return state.computed_by not in (mask_scores, mask_then_renormalise)
+
+
+def _computed_by(state: MaskingState) -> str:
+    name = state.computed_by.__name__
+    if _is_own(state):
+        return f"{name}, as it stands in your notebook"
+    return f"{name} of chapter3_helpers, not by a cell of yours"
 
 
 def _note(state: MaskingState) -> str:
     tokens, newest = state.tokens, state.weights[-1]
     read, most = len(tokens), int(newest.argmax())
-    note = (
-        f"{read} of {len(state.whole)} tokens read. “{tokens[-1]}” looks most at "
-        f"“{tokens[most]}” ({newest[most]:.2f})."
-    )
-    if read == 1:
-        return note
-    change = (state.weights - state.whole[:read, :read]).abs().max().item()
-    return (
-        f"{note} The rows above it are already those of the whole sentence "
-        f"(largest difference {change:.1g})."
-    )
+    said = [f"{read} of {len(state.whole)} tokens read."]
+    if _is_own(state):
+        name = state.computed_by.__name__
+        said = [f"This is {name} as it stands in your notebook.", state.odd, *said]
+    if newest.isnan().any():
+        said.append(f"The weights of “{tokens[-1]}” are no numbers.")
+    else:
+        said.append(f"“{tokens[-1]}” looks most at “{tokens[most]}” ({newest[most]:.2f}).")
+    change = (state.weights - state.whole[:read, :read])[:-1].abs().nan_to_num(1.0)
+    if read > 1 and not (state.odd and read == len(state.whole)):  # that would say nothing
+        largest = change.max().item()
+        same = "are already those" if largest < 1e-4 else "are not those"
+        said.append(
+            f"The rows above it {same} of the whole sentence (largest difference {largest:.1g})."
+        )
+    return " ".join(filter(None, said))
 
 
-masking_explorer = explorer_function(
-    "masking_explorer", "causal mask", CONTROLS, masking_state, masking_panels
-)
+@described(CONTROLS)
+def masking_explorer(
+    mask_scores: Callable[[torch.Tensor], torch.Tensor] | None = None, **settings: Any
+) -> Explorer:
+    name, state = "causal mask", masking_state
+    if mask_scores is not None:
+        if not callable(mask_scores) or not hasattr(mask_scores, "__name__"):
+            raise TypeError(f"mask_scores must be a function of scores, got {mask_scores!r}")
+        name = f"causal mask, as {mask_scores.__name__} computes it"
+        state = partial(masking_state, mask_scores=mask_scores)
+    return Explorer(name, CONTROLS, state, masking_panels, settings, own=mask_scores)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.core.panels import Matrix
+from chapter3_helpers.explorers.core.panels import Matrix, Note
 from chapter3_helpers.explorers.masking import (
     FIRST,
     LEARNED,
@@ -14,11 +14,11 @@ from chapter3_helpers.explorers.masking import (
     SENTENCE,
     masking_explorer,
 )
-from chapter3_helpers.masking import mask_then_renormalise
+from chapter3_helpers.masking import causal_mask, mask_then_renormalise
 from chapter3_helpers.sentence import embed_text
 from chapter3_helpers.tasks.pronouns import encode, reason_first, trained_reader
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from tests.explorers import Shown
+from tests.explorers import Shown, find, run
 
 
 def test_the_last_word_finds_its_noun_and_not_before_it_is_read():
@@ -71,3 +71,79 @@ def test_a_sentence_that_is_typed_anew_is_read_to_its_end_unless_the_reader_stop
     explorer.set(tokens_read=2)
     explorer.widgets["text"].value = SENTENCE
     assert explorer.settings["tokens_read"] == 2
+
+
+def above(T, diagonal=1):
+    return torch.ones(T, T).triu(diagonal).bool()
+
+
+def mask_scores(scores):
+    return scores.masked_fill(above(len(scores)), -torch.inf)
+
+
+def in_place(scores):
+    scores[above(len(scores))] = -1e9
+    return scores
+
+
+@pytest.mark.parametrize("own", [mask_scores, in_place])
+@pytest.mark.parametrize("settings", [{}, {"show": NUMBER, "tokens_read": 7, "column": 9}])
+def test_a_right_function_of_a_reader_shows_what_the_package_shows(own, settings):
+    shown, package = masking_explorer(own, **settings), masking_explorer(**settings)
+    weights = shown.state(shown.settings).weights
+    torch.testing.assert_close(weights, package.state(package.settings).weights)
+    for matrix in shown.panels(shown.settings):
+        if isinstance(matrix, Matrix):
+            assert torch.equal(matrix.hidden, causal_mask(len(weights)))
+    note, other = (find(Note, e.panels(e.settings)).text for e in (shown, package))
+    assert note == f"This is {own.__name__} as it stands in your notebook. {other}"
+    call = shown.code(shown.settings).partition("\n\n#")[0].splitlines()
+    assert torch.equal(run(call, **{own.__name__: own})["state"].weights, weights)
+
+
+@pytest.mark.parametrize(
+    ("own", "words", "visible"),
+    [
+        (lambda s: s, "It hides nothing", 9),
+        (lambda s: s.masked_fill(above(len(s)).T, -torch.inf), "already read, and the future", 6),
+        (lambda s: s.masked_fill(~above(len(s)), -torch.inf), "already read, and the future", 3),
+        (lambda s: s.masked_fill(above(len(s), 2), -torch.inf), "right above the diagonal", 8),
+        (lambda s: s.masked_fill(above(len(s), 0), -torch.inf), "from itself too", 3),
+        (lambda s: s.masked_fill(above(len(s)), 0), "still get a weight", 9),
+        (lambda s: s + above(len(s)) * -torch.inf, "0 · −inf is NaN", 6),
+        (lambda s: mask_scores(s.softmax(-1)), "changes scores that may be seen", 6),
+    ],
+)
+def test_a_wrong_function_is_shown_as_it_computes_with_a_sentence(own, words, visible):
+    explorer = masking_explorer(own, tokens_read=3)
+    state = explorer.state(explorer.settings)
+    scores = state.queries @ state.keys.T / state.keys.shape[-1] ** 0.5
+    expected = torch.softmax(own(scores[:3, :3].clone()), dim=-1)
+    torch.testing.assert_close(state.weights, expected, equal_nan=True)
+    note, matrix, *_ = explorer.panels(explorer.settings)
+    assert words in note.text
+    assert int((~matrix.hidden).sum()) == visible
+    for show in (NUMBER, explorer.settings["show"]):
+        explorer.set(show=show, column=2)
+        assert "error" not in explorer.view.value
+    number = masking_explorer(own, tokens_read=3, show=NUMBER, column=2)
+    path = find(NumberPath, number.panels(number.settings)).numbers["weight"]
+    assert path == pytest.approx(float(expected[-1, 2]), abs=1e-5, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        (lambda s: None, "it returned nothing: is there a return at its end?"),
+        (lambda s: s[:-1], "scores (12, 12), the shape that it was given, got (11, 12)"),
+        (lambda s: above(len(s)), "got the mask itself"),
+        (lambda s: 1 / 0, "ZeroDivisionError"),
+    ],
+)
+def test_a_function_that_gives_no_scores_is_told_so_and_the_rest_goes_on(own, words):
+    explorer = masking_explorer(own)
+    assert words in explorer.view.value
+    explorer.set(way=SECOND)
+    assert "attention weights" in explorer.view.value
+    with pytest.raises(TypeError, match="mask_scores must be a function of scores, got 3"):
+        masking_explorer(3)

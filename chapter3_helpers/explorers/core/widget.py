@@ -103,8 +103,8 @@ class Explorer(widgets.VBox):
             ``ValueError``, whose message is then shown above the last picture.
         panels: the function that says what is drawn.
         settings: where to start, where that is not at the controls' defaults.
-        own: a class that a reader wrote and that ``state`` runs, if any. Whatever it raises is
-            shown in the same way.
+        own: a class or a function that a reader wrote and that ``state`` runs, if any. Whatever
+            it raises is shown in the same way.
 
     Raises:
         TypeError: a function needs an argument that no control is named after.
@@ -118,7 +118,7 @@ class Explorer(widgets.VBox):
         state: Callable[..., Any] | OneOf,
         panels: Callable[..., Sequence[Panel]],
         settings: Settings | None = None,
-        own: type | None = None,
+        own: Callable[..., Any] | None = None,
     ):
         self.name, self.controls = name, tuple(controls)
         self._states = state if isinstance(state, OneOf) else OneOf("", {None: state})
@@ -375,13 +375,14 @@ class _Waiting(io.TextIOBase):
 def call_as_text(function: Callable[..., Any], settings: Settings) -> str:
     """Return lines of Python that call a state function with the settings that it names.
 
-    A class stands there by its name; one that a reader wrote is defined in the notebook.
+    A class or a function stands there by its name; one that a reader wrote is defined in the
+    notebook.
     """
     given = getattr(function, "keywords", {})  # of a partial
     function = getattr(function, "func", function)
     values = {**arguments(function, settings), **given}
-    classes = [value for value in values.values() if isinstance(value, type)]
-    imported = [function, *(kind for kind in classes if kind.__module__ != "__main__")]
+    named = [value for value in values.values() if callable(value)]
+    imported = [function, *(thing for thing in named if thing.__module__ != "__main__")]
     lines = [f"from {thing.__module__} import {thing.__name__}" for thing in imported]
     lines += ["", f"state = {function.__name__}("]
     return "\n".join([*lines, *(f"    {name}={_text(v)}," for name, v in values.items()), ")"])
@@ -389,7 +390,7 @@ def call_as_text(function: Callable[..., Any], settings: Settings) -> str:
 
 def _text(value: Any) -> str:
     """Write a setting as Python; steps of a slider add up to 0.7000000000000001, say."""
-    if isinstance(value, type):
+    if callable(value):
         return value.__name__
     return repr(round(value, 9) if isinstance(value, float) else value)
 
