@@ -31,8 +31,8 @@ def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
     shadow of a on the line of b: length 0.0000
     """
     a, b, dots = map(to_array, (a, b, dots))
-    look = {"labels": ["a", "b"], "kinds": ["query", "key"], "shadow": (0, 1), "size": 94}
-    look["reach"] = 1.8 * max(np.linalg.norm(each) for each in (*a, b))
+    look = {"labels": ["a", "b"], "kinds": ["query", "key"], "shadow": (0, 1), "size": 150}
+    look["reach"] = 1.45 * max(np.linalg.norm(each) for each in (*a, b))
     planes = [
         Plane(title, (panel, 0), np.stack([vector, b]), shape=f"a · b = {float(dot):z.2f}", **look)
         for panel, (title, vector, dot) in enumerate(zip(titles, a, dots, strict=True))

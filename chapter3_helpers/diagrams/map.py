@@ -26,6 +26,30 @@ STEPS = {
     "feed-forward": (9, (4, 3), "signed", "(T, d)"),
 }
 HEAD = ("queries", "keys", "values", "scores", "scale", "mask", "softmax", "dropout", "mix")
+# Before notebook 03 a token is query, key and value itself: the map has these steps alone, here.
+FIRST = {"tokens": (0, 0), "x": (0, 1), "scores": (1, 0), "softmax": (2, 0), "mix": (2, 1)}
+ARROWS = (
+    ("tokens", "x"),
+    ("positions", "x", "+"),
+    ("x", "queries"),
+    ("x", "keys"),
+    ("x", "values"),
+    (("queries", "keys"), "scores"),
+    ("scores", "scale"),
+    ("scale", "mask"),
+    ("mask", "softmax"),
+    ("softmax", "dropout"),
+    (("dropout", "values"), "mix"),
+    ("mix", "concat"),
+    ("concat", "out_proj"),
+    ("out_proj", "feed-forward"),
+)
+FIRST_ARROWS = (
+    ("tokens", "x"),
+    ("x", "scores"),
+    ("scores", "softmax"),
+    (("softmax", "x"), "mix"),
+)
 BRACKETS = {"heads": (6, HEAD), "cache": (11, ("keys", "values"))}
 BUILT_IN = {name: notebook for name, (notebook, *_) in {**BRACKETS, **STEPS}.items()}
 # what the other notebooks are about, of what stands on the map
@@ -48,8 +72,9 @@ def attention_map(notebook: int | None = None) -> Diagram:
     """Draw the map of attention as it stands at the start of a notebook, or the whole of it.
 
     What the notebook is about is lit and large, what the ones before it built is in colour. The
-    rest is grey and has no shape yet. The numbers are those of three tokens; shapes are in
-    letters, which the line below the title explains.
+    rest is grey and has no shape yet; before notebook 03 only its first five steps are there. The
+    numbers are those of three tokens; shapes are in letters, which the line below the title
+    explains.
 
     Args:
         notebook: its number, 0 to 13; without one, every step is known and none is lit.
@@ -77,6 +102,10 @@ def attention_map(notebook: int | None = None) -> Diagram:
     hatched = ("mask", "softmax", "dropout") if masked else ("mask",)
     blocks, written = [], ""
     for name, (_, at, kind, shape) in STEPS.items():
+        if not projected:
+            if name not in FIRST:
+                continue
+            at = FIRST[name]
         state = state_in(notebook, name)
         shape = "" if state == "grey" else shape if projected else shape.replace("D", "d")
         written += shape
@@ -98,25 +127,11 @@ def attention_map(notebook: int | None = None) -> Diagram:
         note=", ".join(words for letter, words in LETTERS.items() if letter in written),
         cell=12,
         blocks=blocks,
-        arrows=[
-            Arrow("tokens", "x"),
-            Arrow("positions", "x", "+"),
-            Arrow("x", "queries"),
-            Arrow("x", "keys"),
-            Arrow("x", "values"),
-            Arrow(("queries", "keys"), "scores"),
-            Arrow("scores", "scale"),
-            Arrow("scale", "mask"),
-            Arrow("mask", "softmax"),
-            Arrow("softmax", "dropout"),
-            Arrow(("dropout", "values"), "mix"),
-            Arrow("mix", "concat"),
-            Arrow("concat", "out_proj"),
-            Arrow("out_proj", "feed-forward"),
-        ],
+        arrows=[Arrow(*arrow) for arrow in (ARROWS if projected else FIRST_ARROWS)],
         brackets=[
             Bracket(name, blocks, state_in(notebook, name))
             for name, (_, blocks) in BRACKETS.items()
+            if projected
         ],
     )
 

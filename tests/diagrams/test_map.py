@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chapter3_helpers.diagrams import attention_map
-from chapter3_helpers.diagrams.map import LAST, example_numbers
+from chapter3_helpers.diagrams.map import BUILT_IN, LAST, STEPS, example_numbers
 
 
 @pytest.mark.parametrize("notebook", range(LAST + 1))
@@ -42,6 +42,14 @@ def test_a_way_from_what_is_known_is_not_grey():
     (mixing,) = (arrow for arrow in diagram.arrows if arrow.target == "mix")
     assert diagram.state_of(mixing, "values") == "known"
     assert diagram.state_of(mixing, "dropout") == "grey"
+
+
+def test_before_tokens_are_projected_the_map_shows_what_the_first_two_notebooks_build():
+    for notebook in (0, 1, 2):
+        diagram = attention_map(notebook)
+        assert {BUILT_IN[block.name] for block in diagram.blocks} == {1, 2}
+        assert not diagram.brackets
+    assert {block.name for block in attention_map(3).blocks} == set(STEPS)
 
 
 @pytest.mark.parametrize("notebook", [-1, LAST + 1])
