@@ -195,6 +195,7 @@ def test_the_picture_shows_the_numbers_under_their_names(tmp_path, monkeypatch):
     memory = [{"tokens": T, "split": T * 4e6, "fused": T * 1e6} for T in (256, 512)]
     report.save(tmp_path, {"times": times, "memory": memory})
     left, right = figures[0][1].flat
+    assert (figures[0][0].get_size_inches() > 4).all(), "large enough to be read"
     for ax, curves in (
         (left, [[0.25, 0.5], [pytest.approx(math.nan, nan_ok=True), 0.75]]),
         (right, [[1024, 2048], [256, 512]]),

@@ -24,6 +24,7 @@ from chapter3_helpers.exercises.handmade_transformer import (
     completer,
     looking_back,
 )
+from chapter3_helpers.exercises.masking import PREFIX
 from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT
 from chapter3_helpers.exercises.performance import EQUAL_SHARES, MERGE, ONE_TOKEN
 from chapter3_helpers.exercises.positions import MASK_ALONE
@@ -285,6 +286,11 @@ def visible(num_cached, num_new, window):
     return [[query - window < key <= query for key in places] for query in places[num_cached:]]
 
 
+def visible_prefix(T, prefix):
+    """Mark with True what may be seen where the first tokens are a question, cell by cell."""
+    return [[key <= query or max(key, query) < prefix for key in range(T)] for query in range(T)]
+
+
 def merge(first, second):
     weights = [half[0].exp() * half[1] for half in (first, second)]
     answers = [half[2] / half[1] for half in (first, second)]
@@ -362,6 +368,7 @@ def by_the_place(kind):
     [
         (COSINES, lambda x: torch.nn.functional.normalize(x, dim=-1) @ x.T, "length only"),
         (CIRCLE, lambda T, s: s * (torch.eye(T).roll(1, 0) + torch.eye(T).roll(1, 1)), "both ways"),
+        (COSINES, lambda x: x @ x.T / x.norm(dim=1) ** 2 / x.norm(dim=1)[:, None] ** 2, "squared"),
         (NEAREST, nearest_by_sorting, "correct."),
         (NEAREST, lambda x: (x @ x.T).topk(2).indices[:, 1], "You took the second"),
         (CARRY_WEIGHTS, carry(lambda weight: weight.T.clone()), "correct."),
@@ -406,7 +413,15 @@ def by_the_place(kind):
         (GROUPED_SCORES, share_through_a_view, "correct."),
         (GROUPED_SCORES, share_by_repeating, "a tensor of 2160 numbers was made"),
         (GROUPED_SCORES, share_by_broadcasting, "a tensor of 2160 numbers was made"),
+        (
+            GROUPED_SCORES,
+            lambda q, k: share_by_einsum(q, k) / q.shape[-1] ** 0.5,
+            "divided by sqrt(D)",
+        ),
         (MERGE, merge, "Large scores overflow"),
+        (MERGE, lambda a, b: 0.5 * a[2] / a[1] + 0.5 * b[2] / b[1], "averaged two"),
+        (MERGE, lambda a, b: (a[2] + b[2]) / (a[1] + b[1]), "You added sums"),
+        (PREFIX, visible_prefix, "The mask is inside out"),
         (ONE_TOKEN, 2.0, "operations for each number"),
         (ONE_TOKEN, 0.25, "two operations for each weight"),
         (ONE_TOKEN, 1.0, "weights of two bytes"),

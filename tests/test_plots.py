@@ -47,6 +47,7 @@ def test_heatmap_puts_queries_on_rows_and_keys_on_columns():
     assert ax.get_ylabel() == QUERY_LABEL == "query (attending)"
     assert [label.get_text() for label in ax.get_xticklabels()] == KEYS
     assert [label.get_text() for label in ax.get_yticklabels()] == QUERIES
+    assert {label.get_ha() for label in ax.get_yticklabels()} == {"right"}, "beside the cells"
     middles = [0.5, 1.5, 2.5]
     assert (ax.get_xticks().tolist(), ax.get_yticks().tolist()) == (middles, middles[:2])
     assert ax.yaxis_inverted(), "the first query stands on top"

@@ -87,7 +87,6 @@ def regenerate(path: Path, page: Page | None = None) -> None:
     add_stills(notebook, before, page)
     if path.resolve() == ONE_PAGE:
         glossary.fill(notebook)
-    nbformat.validate(notebook)
     nbformat.write(notebook, path)
 
 

@@ -53,7 +53,11 @@ def levels(
 
 @lru_cache
 def palette(colours: tuple[str, ...]) -> np.ndarray:
-    """Return the colour of every level of a scale, as #rrggbb."""
+    """Return the colour of every level of a scale, as #rrggbb.
+
+    >>> palette(("#ffffff", "#2a214c"))[[0, 50, 100]].tolist()
+    ['#ffffff', '#9490a6', '#2a214c']
+    """
     return np.array([shade(level / LEVELS, colours) for level in range(LEVELS + 1)])
 
 

@@ -16,6 +16,13 @@ def test_the_picked_query_is_marked_wherever_it_has_a_row():
     assert "the query of “d”" in diagram.title
 
 
+def test_the_one_query_of_a_step_is_called_so_and_nothing_else_is():
+    arrays = without(attention(), "hidden")
+    one = {name: arrays[name][3] for name in arrays if name not in ("x", "keys", "values")}
+    diagram = attention_diagram(**arrays | one)
+    assert [block.name for block in diagram.blocks if block.caption == "query"] == ["queries"]
+
+
 def test_scores_and_scaled_share_a_scale_so_that_dividing_looks_paler():
     arrays = attention()
     diagram = attention_diagram(**arrays)

@@ -137,6 +137,11 @@ MORE = {
 }
 
 
+def test_the_last_letters_way_is_written_in_numbers():
+    diagram = diagrams.last_row_diagram(forward(tokenize("aab")), "aab")
+    assert all(block.numbers for block in diagram.blocks)
+
+
 @pytest.mark.parametrize(
     ("build", "size"),
     [

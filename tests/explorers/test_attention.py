@@ -9,6 +9,7 @@ import torch
 from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.explorers import attention_explorer
 from chapter3_helpers.explorers.attention.explorer import COMPUTATION, NUMBER
+from chapter3_helpers.explorers.attention.flow import MOST_HEADS
 from chapter3_helpers.explorers.attention.mechanisms import (
     AT_RANDOM,
     BY_HAND,
@@ -85,6 +86,21 @@ def test_several_heads_are_drawn_to_what_the_module_returns(mechanism):
     if mechanism == WRAPPER:
         close(diagram["keys.T 2"], module.heads[2].W_key(x).T)
     assert [bracket.state for bracket in diagram.brackets] == ["known", "lit", "known"]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "made", "numbers"),
+    [
+        (CAUSAL, AT_RANDOM, [1]),
+        (SPLIT, BY_HAND, [1, 2, 3, 4]),
+        (WRAPPER, AT_RANDOM, [*range(1, MOST_HEADS + 1)]),
+        (SPLIT, AT_RANDOM, [1, 2, 3, 6]),
+    ],
+)
+def test_there_can_be_one_head_and_as_many_as_the_mechanism_allows(mechanism, made, numbers):
+    settings = {"mechanism": mechanism, "made": made, "d_out": 6}
+    (control,) = (c for c in attention_explorer().controls if c.name == "num_heads")
+    assert [value for _, value in control.choices(settings)] == numbers
 
 
 @pytest.mark.parametrize("mechanism", [CAUSAL, SPLIT])

@@ -5,6 +5,7 @@ import torch
 
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.sentence import TOKENS
 from tests.explorers import Shown
 
 
@@ -17,6 +18,14 @@ def test_draws_are_dropped_scaled_and_averaged(coins):
     draws = torch.where(dropout_mask((3, 6, 6), 0.25, 7, coins), weights / 0.75, 0.0)
     torch.testing.assert_close(state.dropped, draws[2])
     torch.testing.assert_close(state.mean, (draws[0] + draws[1] + draws[2]) / 3)
+
+
+@pytest.mark.parametrize(("p", "lost"), [(0.0, False), (0.8, True)])
+def test_the_tokens_that_lost_everything_are_named(p, lost):
+    shown = Shown("dropout", p=p)
+    gone = [not row.any() for row in shown.state.dropped]
+    assert [f"“{token}”" in shown.note for token in TOKENS] == gone
+    assert any(gone) == lost != ("every token keeps something" in shown.note)
 
 
 def test_in_evaluation_nothing_is_dropped():

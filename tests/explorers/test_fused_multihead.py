@@ -16,6 +16,7 @@ def test_with_the_transpose_the_weights_are_those_of_the_class():
     attention = MultiHeadAttention(3, 12, 6, 0.0, 4)
     weights = attention.attention_weights(SHARPEN * example_inputs())
     torch.testing.assert_close(Shown("fused_multihead", **SIZES).state.weights, weights)
+    assert weights[:, -1].max() > 0.4, "sharp enough that heads are seen to differ"
 
 
 @pytest.mark.parametrize("transpose", [True, False])

@@ -14,7 +14,7 @@ from chapter3_helpers._figures.colours import WEIGHT_COLOURS, shade
 from chapter3_helpers.diagrams import Block, Diagram
 from chapter3_helpers.explorers.core.controls import TextField
 from chapter3_helpers.explorers.core.drawings import Curves, Flow
-from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.lines import STEP, Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Facts, Heads, Matrix, Note, render
 from tests.explorers import Shown
@@ -131,8 +131,16 @@ def test_two_decimals_unless_more_are_needed():
 def test_lines_are_as_thick_as_the_weights_and_say_the_largest():
     weights = [[1.0, 0.0, NAN], [0.3, 0.7, 0.0]]
     shown = Lines("t", weights, ["<a>", "b"], ["x", "y", "z"], marked_row=1).html()
-    drawn = re.findall(r'<path.*? data-q=(\d) data-k=(\d) .*?stroke-width="(.*?)"', shown)
-    assert drawn == [("0", "0", "13"), ("1", "0", "3.9"), ("1", "1", "9.1")]
+    line = r'data-q=(\d) data-k=(\d) d="M\S+ (\d+)c[^"]* (\S+)" stroke-width="(.*?)"'
+    drawn = re.findall(line, shown)
+    assert [(q, k, thick) for q, k, _, _, thick in drawn] == [
+        ("0", "0", "13"),
+        ("1", "0", "3.9"),
+        ("1", "1", "9.1"),
+    ]
+    middles = (STEP / 2, 3 * STEP / 2)  # of the first token and of the second
+    for q, k, start, down, _ in drawn:
+        assert (float(start), float(down)) == (middles[int(q)], middles[int(k)] - middles[int(q)])
     assert shown.count("class=pale") == 1
     assert 'aria-label="b attends most to y: 0.70"' in shown
     assert 'aria-label="x is attended to most by &lt;a&gt;: 1.00"' in shown

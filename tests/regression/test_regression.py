@@ -1,5 +1,7 @@
 """The regression itself: what nbval compares, what is stored, and that a fault is noticed."""
 
+import base64
+import copy
 import re
 import subprocess
 import sys
@@ -8,11 +10,11 @@ from textwrap import dedent
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tests.regression.golden_values import missing_values
 from tests.regression.tolerance import align_numbers
-from tools import regenerate
+from tools import regenerate, stills
 from tools.notebook_files import NOTEBOOKS, code_cells, notebook_paths, printed, read, tags
 
 ROOT = NOTEBOOKS.parent
@@ -165,3 +167,33 @@ def test_a_cell_exempted_from_comparison_says_why(path):
         if "nbval-ignore-output" in tags(cell):
             first = cell.source.splitlines()[0]
             assert re.match(r"# .{20,}", first), cell.source
+
+
+class Camera:
+    """A page that takes pictures without a browser."""
+
+    def set_content(self, content: str) -> None:
+        self.picture = content.encode()
+
+    def locator(self, _: str) -> "Camera":
+        return self
+
+    def screenshot(self) -> bytes:
+        return self.picture
+
+
+def test_a_still_is_taken_where_the_state_is_another_and_there_is_a_browser():
+    def still(source, page, before=None):
+        cell = new_code_cell(source, outputs=[new_output("display_data", {"text/plain": "words"})])
+        notebook = new_notebook(cells=[cell])
+        stills.add_stills(notebook, before or copy.deepcopy(notebook), page)
+        return notebook, notebook.cells[0].outputs[0].data.get("image/png")
+
+    first, other = "softmax_explorer()", "softmax_explorer(score=3.0)"
+    stored, picture = still(first, Camera())
+    assert b"None" not in base64.b64decode(picture)
+    assert still(first, None)[1] is None
+    assert still(first, None, stored)[1] == still(other, None, stored)[1] == picture
+    stored.cells[0].outputs[0].data["image/png"] = "an older picture of the same"
+    assert still(first, Camera(), stored)[1] == "an older picture of the same"
+    assert still(other, Camera(), stored)[1] not in (picture, "an older picture of the same")

@@ -39,10 +39,10 @@ def draw(graph: Graph) -> Scene:
 
 
 def draw_bracket(layout: Layout, bracket: Bracket, arrows: list) -> list:
-    """Draw a frame, and its text at the left, in the middle or at the right: between arrows."""
+    """Draw a frame, and its text at the left or in the middle: where no arrow is."""
     left, right, top, bottom = layout.frame(bracket)
     wide = text_width(bracket.text, bold=True)
-    starts = [left + 8, (left + right - wide) / 2, right - 8 - wide]
+    starts = [left + 8, (left + right - wide) / 2]
     crossed = [
         x
         for line in arrows
