@@ -21,7 +21,7 @@ def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
         a: (n, 2), one vector for each panel.
         b: (2,), the vector on whose line the shadows fall.
         dots: (n,), their dot products.
-        titles: one for each panel.
+        titles: one for each panel; three panels stand side by side.
 
     >>> print(shadow_diagram([[0.0, 1.0]], [1.0, 0.0], dots=[0.0], titles=["90°"]))
     Diagram: The shadow of a on b.
@@ -31,10 +31,16 @@ def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
     shadow of a on the line of b: length 0.0000
     """
     a, b, dots = map(to_array, (a, b, dots))
-    look = {"labels": ["a", "b"], "kinds": ["query", "key"], "shadow": (0, 1), "size": 150}
-    look["reach"] = 1.45 * max(np.linalg.norm(each) for each in (*a, b))
+    look = {"labels": ["a", "b"], "kinds": ["query", "key"], "shadow": (0, 1), "size": 178}
+    look["reach"] = 1.4 * max(np.linalg.norm(each) for each in (*a, b))
     planes = [
-        Plane(title, (panel, 0), np.stack([vector, b]), shape=f"a · b = {float(dot):z.2f}", **look)
+        Plane(
+            title,
+            (panel % 3, panel // 3),
+            np.stack([vector, b]),
+            shape=f"a · b = {float(dot):z.2f}",
+            **look,
+        )
         for panel, (title, vector, dot) in enumerate(zip(titles, a, dots, strict=True))
     ]
     return Diagram("The shadow of a on b", planes)
