@@ -27,7 +27,7 @@ def causal_mask(T: int, device: torch.device | str | None = None) -> torch.Tenso
 
     Source: section 3.5.1.
     """
-    return torch.triu(torch.ones(T, T, dtype=torch.bool, device=device), diagonal=1)
+    return torch.ones(T, T, dtype=torch.bool, device=device).triu(diagonal=1)
 
 
 def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:

@@ -24,7 +24,7 @@ from chapter3_helpers.exercises.handmade_transformer import (
     completer,
     looking_back,
 )
-from chapter3_helpers.exercises.masking import PREFIX
+from chapter3_helpers.exercises.masking import BLIND, PADDING, PREFIX, WINDOW
 from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT
 from chapter3_helpers.exercises.performance import EQUAL_SHARES, MERGE, ONE_TOKEN
 from chapter3_helpers.exercises.positions import MASK_ALONE
@@ -33,6 +33,7 @@ from chapter3_helpers.exercises.softmax import DECLINE, HALF, SCORES_FROM_WEIGHT
 from chapter3_helpers.exercises.tensor_parallel import KV_HEADS_HERE
 from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS, CIRCLE, DIVISOR
 from chapter3_helpers.handmade_transformer import MODEL
+from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
 from tools.notebook_files import code_cells, exercises_with_answers, numbered_paths, read, tags
 
@@ -359,6 +360,25 @@ OVEN, BREAD = "the oven cooked the bread so", "the bread cooked the oven so"
 SAME_WORD = [a == b for a, b in zip(OVEN.split(), BREAD.split(), strict=True)]
 
 
+def seeing_nothing(scores):
+    return (scores == -torch.inf).all(dim=-1, keepdim=True)
+
+
+def with_zeros_in_place_of_blind_rows(scores):
+    blind = seeing_nothing(scores)
+    return torch.where(blind, 0.0, torch.softmax(torch.where(blind, 0.0, scores), dim=-1))
+
+
+def by_the_largest_score(scores):
+    largest = scores.amax(dim=-1, keepdim=True).masked_fill(seeing_nothing(scores), 0.0)
+    powers = (scores - largest).exp()
+    return powers / powers.sum(dim=-1, keepdim=True).masked_fill(seeing_nothing(scores), 1.0)
+
+
+def from_its_cells(mask, kind):
+    return lambda *case: kind(mask(*case).tolist())
+
+
 def by_the_place(kind):
     return ("W_query", kind(np.argwhere(np.ones((1, 1)))[0]))
 
@@ -374,6 +394,20 @@ def by_the_place(kind):
         (CARRY_WEIGHTS, carry(lambda weight: weight.T.clone()), "correct."),
         (CARRY_WEIGHTS, carry(lambda weight: weight.T), "both models keep them in"),
         (CARRY_WEIGHTS, lambda v2: v2, "not hold what was expected: W_query, W_key, W_value."),
+        (WINDOW, WINDOW.solution, "correct."),
+        (WINDOW, from_its_cells(WINDOW.solution, list), "correct."),
+        (WINDOW, from_its_cells(WINDOW.solution, np.array), "correct."),
+        (WINDOW, lambda T, w: causal_mask(T) | ~torch.ones(T, T).triu(1 - w).bool(), "correct."),
+        (WINDOW, lambda T, w: WINDOW.solution(T, w).float(), "they are numbers (float32)"),
+        (PREFIX, lambda T, n: causal_mask(T) & (torch.arange(T) >= n), "correct."),
+        (PREFIX, lambda T, n: PREFIX.solution(T, n).int(), "they are numbers (int32)"),
+        (PADDING, lambda p: causal_mask(p.shape[1]).logical_or(p[:, None]), "correct."),
+        (PADDING, lambda p: (causal_mask(p.shape[1]) + p[:, None].int()).clamp(max=1), "numbers"),
+        (BLIND, with_zeros_in_place_of_blind_rows, "correct."),
+        (BLIND, by_the_largest_score, "correct."),
+        (BLIND, lambda s: torch.softmax(s, -1).nan_to_num(), "hides a fault"),
+        (BLIND, lambda s: s.exp() / (s.exp().sum(-1, keepdim=True) + 1e-9), "overflow"),
+        (BLIND, lambda s: torch.softmax(s.nan_to_num(), -1), "not yet"),
         (TOSSES_COINS, tosses(100), "correct."),
         (TOSSES_COINS, tosses(100, answer=lambda truth: truth), "correct."),
         (TOSSES_COINS, tosses(100, answer=lambda truth: truth.numpy()), "correct."),

@@ -35,6 +35,7 @@ def attention_diagram(
     scores: Any = None,
     scaled: Any = None,
     hidden: Any = None,
+    mask_first: bool = False,
     dropped: Any = None,
     output: Any = None,
     tokens: Sequence[str] | None = None,
@@ -50,6 +51,7 @@ def attention_diagram(
         queries, keys, values: (T, D) or (H, T, D). Without them x is all three.
         scores, scaled: before softmax, and divided by sqrt(D), as ``weights``; of one head only.
         hidden: boolean (T, T), True where the mask hides a key.
+        mask_first: whether the mask comes before the division, as in the code of the lessons.
         dropped: the weights after dropout, as ``weights``.
         output: what ``out_proj`` makes of several heads, (T, d_out).
         tokens: their names.
@@ -70,15 +72,16 @@ def attention_diagram(
     arrays = {name: to_array(array) for name, array in given.items() if array is not None}
     if arrays["weights"].ndim == 3:
         return _heads(arrays, hidden, query, head)
-    return _one_head(arrays, hidden, tokens, query)
+    return _one_head(arrays, hidden, mask_first, tokens, query)
 
 
-def _one_head(arrays, hidden, tokens, query) -> Diagram:
+def _one_head(arrays, hidden, mask_first, tokens, query) -> Diagram:
     projected = "queries" in arrays
     steps = [step for step in ("scores", "scaled") if step in arrays]
     if hidden is not None and steps:
-        arrays["masked"] = arrays[steps[-1]]
-        steps.append("masked")
+        place = 1 if mask_first else len(steps)
+        arrays["masked"] = arrays[steps[place - 1]]
+        steps.insert(place, "masked")
     steps += ["weights", "dropped", "context"] if "dropped" in arrays else ["weights", "context"]
     if projected:  # the steps go right, come back one row lower, and end in the row of the values
         spots = [(2, 0), (3, 0), (3, 1), (2, 1), (2, 2), (2, 3)][: len(steps)]
@@ -88,6 +91,7 @@ def _one_head(arrays, hidden, tokens, query) -> Diagram:
         spots = [(column, 0) for column in range(1, 1 + len(steps))]
         places = {"x": (0, 0)}
     places |= dict(zip(steps, spots, strict=True))
+    unseen = ("masked", "weights", "dropped", *(["scaled"] if mask_first else []))
     limit = np.abs(arrays["scores"]).max() if "scores" in arrays else None
     rows = len(arrays["x"])
 
@@ -102,7 +106,7 @@ def _one_head(arrays, hidden, tokens, query) -> Diagram:
             caption="query" if name == "queries" and values.ndim == 1 else None,
             rows=tokens if name == "x" else None,
             marked_row=query if tall and name not in ("keys", "values") else None,
-            hidden=hidden if name in ("masked", "weights", "dropped") else None,
+            hidden=hidden if name in unseen else None,
             sides=SIDES.get(name, ("q", "k")) if tall else ("", ""),
             limit=limit if name in ("scores", "scaled", "masked") else None,
         )

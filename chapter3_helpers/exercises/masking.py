@@ -1,5 +1,9 @@
 """The exercises of ``04_masking``."""
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import torch
 
 from chapter3_helpers.exercises import Exercise
@@ -9,6 +13,28 @@ LATE_PADDING = torch.tensor([[False, False, False, True], [False, False, True, T
 EARLY_PADDING = torch.tensor([[True, False, False, False, False]]).repeat(3, 1)  # (3, 5)
 INF = torch.inf
 BLIND_ROWS = torch.tensor([[1.0, -INF, 2.0, 0.5], [-INF, -INF, -INF, -INF], [-INF, 0.0, 0.0, 3.0]])
+LARGE_ROWS = torch.tensor([[1000.0, 999.0, -INF], [-INF, -INF, -INF]])
+BROKEN_ROWS = torch.tensor([[0.0, torch.nan], [-INF, -INF], [-INF, torch.nan], [1.0, 2.0]])
+
+
+def _is_of_truth_values(attempt: Callable[..., Any], case: tuple) -> str:
+    """Refuse a mask of numbers: ``masked_fill`` takes True and False."""
+    kind = np.asarray(attempt(*case)).dtype
+    if kind == np.bool_:
+        return ""
+    return (
+        f"The cells are right, but they are numbers ({kind}). `masked_fill` asks for a mask of "
+        "True and False, of dtype torch.bool."
+    )
+
+
+def _blind_softmax(scores: torch.Tensor) -> torch.Tensor:
+    sees_nothing = (scores == -torch.inf).all(dim=-1, keepdim=True)
+    return torch.softmax(scores, dim=-1).masked_fill(sees_nothing, 0.0)
+
+
+def _unshifted(scores: torch.Tensor) -> torch.Tensor:
+    return scores.exp() / (scores.exp().sum(dim=-1, keepdim=True) + 1e-9)
 
 
 def _back(T: int) -> torch.Tensor:
@@ -30,6 +56,7 @@ WINDOW = Exercise(
     name="04a",
     solution=_window_mask,
     cases=((6, 3), (5, 1), (7, 4)),
+    demand=_is_of_truth_values,
     misconceptions={
         "The mask is inside out. In this package True means hidden.": (
             lambda T, window: ~_window_mask(T, window)
@@ -57,6 +84,7 @@ PREFIX = Exercise(
     name="04b",
     solution=_prefix_mask,
     cases=((6, 2), (5, 3), (4, 4)),
+    demand=_is_of_truth_values,
     misconceptions={
         "The question reads the answer: its rows are open to the end. Open only the corner in "
         "which the keys belong to the question too.": (
@@ -81,6 +109,7 @@ PADDING = Exercise(
     name="04c",
     solution=lambda padding: causal_mask(padding.shape[1]) | padding[:, None, :],
     cases=((LATE_PADDING,), (EARLY_PADDING,)),
+    demand=_is_of_truth_values,
     misconceptions={
         "You hid the rows of padded tokens. A row is a query; what nobody may look at is a key, a "
         "column.": lambda padding: causal_mask(padding.shape[1]) | padding[:, :, None],
@@ -97,9 +126,15 @@ PADDING = Exercise(
 
 BLIND = Exercise(
     name="04d",
-    solution=lambda scores: torch.softmax(scores, dim=-1).nan_to_num(0.0),
-    cases=((BLIND_ROWS,), (BLIND_ROWS.T[:, 1:],)),
+    solution=_blind_softmax,
+    cases=((BLIND_ROWS,), (BLIND_ROWS.T[:, 1:],), (LARGE_ROWS,), (BROKEN_ROWS,)),
     misconceptions={
+        "A score that was NaN has become 0 as well: `nan_to_num` hides a fault. Find the rows in "
+        "which every score is -inf, and set these to zero.": (
+            lambda scores: torch.softmax(scores, dim=-1).nan_to_num(0.0)
+        ),
+        "Large scores overflow: e to the power of 1000 is infinite. `torch.softmax` takes the "
+        "largest score of a row away first.": _unshifted,
         "The row that sees nothing is NaN: softmax divides 0 by 0 there.": (
             lambda scores: torch.softmax(scores, dim=-1)
         ),

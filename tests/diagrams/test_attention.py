@@ -30,6 +30,15 @@ def test_scores_and_scaled_share_a_scale_so_that_dividing_looks_paler():
     assert (diagram["masked"].values == arrays["scaled"]).all()
 
 
+def test_a_mask_that_comes_before_the_division_is_drawn_before_it():
+    arrays = attention()
+    diagram = attention_diagram(**arrays, mask_first=True)
+    after = {"scores": "masked", "masked": "scaled", "scaled": "weights"}
+    assert after.items() <= {(arrow.source, arrow.target) for arrow in diagram.arrows}
+    assert (diagram["masked"].values == arrays["scores"]).all()
+    assert diagram["scaled"].hidden is not None
+
+
 @pytest.mark.parametrize(
     ("head", "drawn"), [(0, [0, 1, 2, 3]), (5, [4, 5, 6, 7]), (8, [5, 6, 7, 8])]
 )
