@@ -131,5 +131,7 @@ def explorer_calls(notebook: nbformat.NotebookNode) -> list[ExplorerCall | None]
 def _defines(statement: ast.stmt) -> bool:
     """Return whether a statement only gives names to things: it computes and prints nothing."""
     kinds = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)
-    constant = isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
-    return constant or isinstance(statement, kinds)
+    if isinstance(statement, ast.Assign):  # no cell of a tensor: that is not there
+        named = all(isinstance(target, ast.Name) for target in statement.targets)
+        return named and isinstance(statement.value, ast.Constant)
+    return isinstance(statement, kinds)

@@ -30,7 +30,7 @@ from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
 LEARNED, RANDOM = "learned in 03", "random"
 FIRST, SECOND = "-inf, then softmax", "softmax, zero, renormalise"
-MATRICES, NUMBER = "matrices", "one number"
+WEIGHTS, SCORES, NUMBER = "weights", "masked scores", "one number"
 CLICK = {"q": "query", "k": "column", "show": NUMBER}
 SENTENCE = "The dog left the milk in the glass because it was sour"
 
@@ -51,10 +51,10 @@ CONTROLS = (
     Buttons(
         "show",
         "show",
-        MATRICES,
-        "The weights and the scores, or the arithmetic of one of the weights",
+        WEIGHTS,
+        "The weights, the scores that softmax is given, or the arithmetic of one of the weights",
         lambda way: way == FIRST,
-        options=(MATRICES, NUMBER),
+        options=(WEIGHTS, SCORES, NUMBER),
     ),
     TextField(
         "text",
@@ -219,8 +219,8 @@ def _hidden(masked: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
 def masking_panels(
     state: MaskingState, *, show: str, way: str, query: int | None, column: int
 ) -> list[Panel]:
-    """Return weights and masked scores of what was read, the newest row marked; or the path from
-    one score to its weight."""
+    """Return the weights or the masked scores of what was read, the newest row marked; or the
+    path from one score to its weight."""
     tokens, weights, hidden = state.tokens, state.weights, state.hidden
     read, length = len(tokens), len(state.whole)
     click = CLICK if way == FIRST else None
@@ -234,7 +234,8 @@ def masking_panels(
         "click": click,
     }
     matrix = Matrix("attention weights", weights, tokens, **look)
-    scores = Matrix("masked scores, scaled", state.masked_scores, tokens, signed=True, **look)
+    if show == SCORES and way == FIRST:
+        matrix = Matrix("masked scores, scaled", state.masked_scores, tokens, signed=True, **look)
     if number:
         projected = state.queries, state.keys, state.values
         every = torch.full((length, length), -torch.inf)
@@ -242,10 +243,10 @@ def masking_panels(
         gone = torch.ones(length, length, dtype=torch.bool)
         gone[:read, :read] = hidden
         path = NumberPath(state.sentence, row, key, *projected, hidden=gone, masked=every)
-        return [Note(_note(state)), matrix, path, scores]
+        return [Note(_note(state)), matrix, path]
     visible = f"{int((~hidden).sum())} of {read * read}"
     facts = Facts({"visible cells": visible, "computed by": _computed_by(state)}, "the triangle")
-    return [Note(_note(state)), matrix, scores, facts]
+    return [Note(_note(state)), matrix, facts]
 
 
 def _is_own(state: MaskingState) -> bool:
@@ -272,11 +273,8 @@ def _note(state: MaskingState) -> str:
         said.append(f"“{tokens[-1]}” looks most at “{tokens[most]}” ({newest[most]:.2f}).")
     change = (state.weights - state.whole[:read, :read])[:-1].abs().nan_to_num(1.0)
     if read > 1 and not (state.odd and read == len(state.whole)):  # that would say nothing
-        largest = change.max().item()
-        same = "are already those" if largest < 1e-4 else "are not those"
-        said.append(
-            f"The rows above it {same} of the whole sentence (largest difference {largest:.1g})."
-        )
+        same = "are already" if change.max() < 1e-4 else "are not"
+        said.append(f"The rows above it {same} those of the whole sentence.")
     return " ".join(filter(None, said))
 
 

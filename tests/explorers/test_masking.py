@@ -10,6 +10,7 @@ from chapter3_helpers.explorers.masking import (
     LEARNED,
     NUMBER,
     RANDOM,
+    SCORES,
     SECOND,
     SENTENCE,
     masking_explorer,
@@ -87,7 +88,9 @@ def in_place(scores):
 
 
 @pytest.mark.parametrize("own", [mask_scores, in_place])
-@pytest.mark.parametrize("settings", [{}, {"show": NUMBER, "tokens_read": 7, "column": 9}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"show": SCORES}, {"show": NUMBER, "tokens_read": 7, "column": 9}]
+)
 def test_a_right_function_of_a_reader_shows_what_the_package_shows(own, settings):
     shown, package = masking_explorer(own, **settings), masking_explorer(**settings)
     weights = shown.state(shown.settings).weights
