@@ -14,7 +14,7 @@ from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.tasks.pronouns import PRONOUNS, Answer, encode, find_answer, trained_reader
 
 SENTENCE = "The dog left the milk in the glass because it was sour"
-BATCHES = (*range(0, 100, 5), *range(100, 200, 20), 200, 300, 400, 500)
+BATCHES = (*range(0, 100, 5), *range(100, 501, 100))
 SMOOTH = 5  # batches whose losses make one point of the curve
 ROW, NUMBER = "where it looks", "one number"
 CLICK = {"q": "query", "k": "column", "show": NUMBER}

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from chapter3_helpers.tasks import last_holder
 from chapter3_helpers.tasks.last_holder import StoryReader, answer, draw_stories, encode
 from tests.tasks.test_tasks import learned
 
@@ -40,6 +41,18 @@ def test_a_drawn_story_asks_for_what_is_in_it(first):
         assert story[line, :6].argmax() == person
     assert x[:, -1, 12].all()
     assert not x[:, :-1, 12].any()
+
+
+def test_it_practises_with_2_to_16_lines_and_no_more(monkeypatch):
+    seen = set()
+
+    def draw(stories, lines, *more):
+        seen.add(lines)
+        return draw_stories(stories, lines, *more)
+
+    monkeypatch.setattr(last_holder, "draw_stories", draw)
+    last_holder.train(StoryReader(last_holder.none), batches=150, progress=False)
+    assert seen == set(range(2, 17))
 
 
 @pytest.mark.parametrize(("line", "asked"), [(("Zoe", "key"), "key"), (("Ann", "key"), "cat")])
