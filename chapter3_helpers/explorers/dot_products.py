@@ -1,22 +1,32 @@
-"""The explorer of ``01_dot_products``: two arrows, a shadow, and their dot product."""
+"""The explorer of ``01_dot_products``: two arrows, a shadow, and their dot product.
+
+The heads of the arrows can be dragged. Only that turns b.
+"""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from chapter3_helpers.diagrams import Diagram, Plane
-from chapter3_helpers.explorers.core.controls import Slider
+from chapter3_helpers.explorers.core.controls import Clicked, Slider
 from chapter3_helpers.explorers.core.drawings import Curves, Flow
 from chapter3_helpers.explorers.core.panels import Facts, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 
-LONGEST = 2.0
+LONGEST, STEP = 2.0, 0.1
 
 CONTROLS = (
-    Slider("angle", "angle in degrees", 60, "How far a is turned away from b", low=0, high=180),
-    Slider("length_a", "length of a", 1.5, "How long a is", low=0.0, high=LONGEST, step=0.1),
-    Slider("length_b", "length of b", 1.0, "How long b is", low=0.0, high=LONGEST, step=0.1),
+    Slider("angle", "angle in degrees", 60, "How far a is turned away from b", low=-180, high=180),
+    Slider("length_a", "length of a", 1.5, "How long a is", low=0.0, high=LONGEST, step=STEP),
+    Slider("length_b", "length of b", 1.0, "How long b is", low=0.0, high=LONGEST, step=STEP),
+    Clicked(
+        "direction",
+        "direction of b",
+        None,
+        "Where b points, in degrees, once its head was dragged",
+        options=range(-180, 181),
+    ),
 )
 
 
@@ -28,16 +38,24 @@ class DotProductsState(NamedTuple):
     dot: torch.Tensor
 
 
-def dot_products_state(*, angle: int, length_a: float, length_b: float) -> DotProductsState:
+def dot_products_state(
+    *, angle: int, length_a: float, length_b: float, direction: int | None = None
+) -> DotProductsState:
     """Turn a away from b, and multiply."""
-    radians = math.radians(angle)
-    a = length_a * torch.tensor([math.cos(radians), math.sin(radians)])
-    b = length_b * torch.tensor([1.0, 0.0])
+    along_b = math.radians(direction or 0)
+    along_a = along_b + math.radians(angle)
+    a = length_a * torch.tensor([math.cos(along_a), math.sin(along_a)])
+    b = length_b * torch.tensor([math.cos(along_b), math.sin(along_b)])
     return DotProductsState(a, b, torch.dot(a, b))
 
 
 def dot_products_panels(
-    state: DotProductsState, *, angle: int, length_a: float, length_b: float
+    state: DotProductsState,
+    *,
+    angle: int,
+    length_a: float,
+    length_b: float,
+    direction: int | None,
 ) -> list[Panel]:
     """Return the drawing, the dot product at every angle, and the sum of products.
 
@@ -55,26 +73,42 @@ def dot_products_panels(
         ),
         "from tip to tip": f"{torch.dist(a, b).item():.2f}",
     }
-    angles = torch.arange(0, 181, 5)
+    angles = torch.arange(-180, 181, 5)
+    direction = direction or 0
+    drags = [
+        {"name": "a", **_drag("length_a", direction + angle, {"angle": (angle, 1)})},
+        # a stays where it is
+        {
+            "name": "b",
+            **_drag("length_b", direction, {"direction": (direction, 1), "angle": (angle, -1)}),
+        },
+    ]
     curve = length_a * length_b * torch.cos(torch.deg2rad(angles))
     return [
         Note(_note(angle, {"a": length_a, "b": length_b}, dot)),
-        Flow(_drawing(a, b)),
+        Flow(_drawing(a, b, drags)),
         Curves(
-            "dot product at every angle, for these lengths",
+            "dot product at every angle",
             "angle in degrees",
             "dot product",
             angles,
             {"dot product": curve},
             mark=angle,
             limits=(-(LONGEST**2), LONGEST**2),
-            ticks=(0, 45, 90, 135, 180),
+            ticks=(-180, -90, 0, 90, 180),
+            beside=True,
         ),
         Facts(facts, "the numbers"),
     ]
 
 
-def _drawing(a: torch.Tensor, b: torch.Tensor) -> Diagram:
+def _drag(length: str, at: int, turns: dict[str, tuple[int, int]]) -> dict[str, Any]:
+    """Say what dragging the head of an arrow changes: its length, and by as many degrees as it is
+    turned from where it is now, angles: name -> (value, 1 or -1)."""
+    return {"length": length, "longest": LONGEST, "step": STEP, "at": at, "turns": turns}
+
+
+def _drawing(a: torch.Tensor, b: torch.Tensor, drags: list[dict[str, Any]]) -> Diagram:
     plane = Plane(
         name="plane",
         caption="",
@@ -85,8 +119,9 @@ def _drawing(a: torch.Tensor, b: torch.Tensor) -> Diagram:
         angle=(1, 0) if a.norm() and b.norm() else None,
         reach=1.1 * LONGEST,
         size=260,
+        drags=drags,
     )
-    return Diagram("The shadow of a on b", [plane])
+    return Diagram("The shadow of a on b: drag the heads", [plane])
 
 
 def _note(angle: int, lengths: dict[str, float], dot: float) -> str:
@@ -94,9 +129,9 @@ def _note(angle: int, lengths: dict[str, float], dot: float) -> str:
     if without:
         names, has = " and ".join(without), "have" if len(without) == 2 else "has"
         return f"{names} {has} length 0 and so no direction: the dot product is 0 at every angle."
-    if angle == 90:
+    if abs(angle) == 90:
         return "At a right angle a casts no shadow: the dot product is 0, whatever the lengths."
-    if angle < 90:
+    if abs(angle) < 90:
         return f"Less than a right angle: the shadow falls along b, dot product {dot:z.2f}."
     return f"More than a right angle: the shadow falls backwards, dot product {dot:z.2f}."
 

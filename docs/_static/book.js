@@ -107,7 +107,8 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
     const set = controls.filter((control) => control.name in settings);
     const labels = set.map(({ name, labels }) => {
       const value = String(settings[name]);
-      return labels?.find((label) => label === value || label.startsWith(`${value} `));
+      const label = labels?.find((label) => label === value || label.startsWith(`${value} `));
+      return label ?? (Number.isFinite(settings[name]) ? nearest(labels, value) : undefined);
     });
     const before = controls.filter((control) => control.kind === "clicked" && chosen[control.name] !== "None");
     const again = [...set, ...before].every((control) => control.kind === "clicked" && chosen[control.name] === labels[set.indexOf(control)]);
@@ -147,6 +148,12 @@ function player(input, { label, play }) {
   };
   stop();
   return button;
+}
+
+// The recorded step of a slider that is nearest to where an arrow was dragged.
+function nearest(labels, value) {
+  const off = (label) => Math.abs(label - value);
+  return labels?.reduce((best, label) => (off(label) < off(best) ? label : best));
 }
 
 function openFold() {

@@ -35,15 +35,17 @@ RECORDED = {
     "transformer_block_explorer": ("layers", "residual", "letter"),
 }
 
+STEPS = {"angle": 26, "length_a": 21}  # controls of which more steps are recorded: what is dragged
+
 NUMBERS = ("q", "k")  # of a click: the numbers of a query and of a key
 
 
-def thinned(values: list[Any], keep: Any) -> list[Any]:
-    """Return at most ``MOST_STEPS`` of many values: both ends, ``keep``, and an even choice."""
-    if len(values) <= MOST_STEPS:
+def thinned(values: list[Any], keep: Any, most: int = MOST_STEPS) -> list[Any]:
+    """Return at most so many of many values: both ends, ``keep``, and an even choice."""
+    if len(values) <= most:
         return values
     last = len(values) - 1
-    chosen = {round(i * last / (MOST_STEPS - 2)) for i in range(MOST_STEPS - 1)}
+    chosen = {round(i * last / (most - 2)) for i in range(most - 1)}
     return [value for i, value in enumerate(values) if i in chosen or value == keep]
 
 
@@ -51,7 +53,8 @@ def choices(control: Control, settings: Settings, thin: bool = True) -> list[Cho
     """Return the steps of a control that are recorded, where it stands at these settings."""
     pairs = control.choices(settings)
     kept = [value for _, value in pairs]
-    kept = thinned(kept, settings[control.name]) if thin else kept
+    most = STEPS.get(control.name, MOST_STEPS)
+    kept = thinned(kept, settings[control.name], most) if thin else kept
     return [(label, value) for label, value in pairs if value in kept]
 
 
@@ -92,6 +95,16 @@ def without_clicks(shown: str, recorded: Collection[str]) -> str:
     return re.sub(r' data-click="([^"]*)"', kept, shown)
 
 
+def without_drags(shown: str, recorded: Collection[str]) -> str:
+    """Leave out the heads of arrows that move what was not recorded."""
+
+    def kept(found: re.Match) -> str:
+        drag = json.loads(html.unescape(found[1]))
+        return found[0] if {drag["length"], *drag["turns"]} <= set(recorded) else ""
+
+    return re.sub(r'<circle data-drag="([^"]*)"[^>]*/>', kept, shown)
+
+
 class Recording:
     """All states of an explorer's main controls."""
 
@@ -118,6 +131,7 @@ class Recording:
         code = self.explorer.code(self.explorer.settings)
         recorded = self.clicked if self.starts(self.explorer.settings) else ()
         shown = without_clicks(self.explorer.view.value, recorded)
+        shown = without_drags(shown, [control.name for control in self.controls])
         return "\0".join([under, shown, html.escape(code)])
 
     def starts(self, settings: Settings) -> bool:

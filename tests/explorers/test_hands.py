@@ -83,6 +83,7 @@ def test_every_mark_that_the_style_asks_for_is_made_by_a_script_or_a_picture():
     subject = explorers.attention_explorer()
     made = subject.view.value + Matrix("", [[0.0]], [""], corner=("row", "column")).html()
     made += Flow(Diagram("", [Block(name="x", values=[[0.0]])]), click={"strip": "strip"}).html()
+    made += explorers.dot_products_explorer().view.value
     script = "data-at-q data-at-k data-at-r data-at-c data-at-strip data-pointed-q data-pointed-k"
     asked = set(re.findall(r"\[(data-[a-z-]+)", CSS)) - {"data-hands", "data-jp-theme-light"}
     assert {mark for mark in asked if mark not in made} == set(script.split())

@@ -1,12 +1,12 @@
 """What explorers share, on the page: every kind of control by keyboard and by mouse, pointing,
-clicks, a player, the back row."""
+clicks, arrows that are dragged, a player, the back row."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from chapter3_helpers.explorers import attention_explorer
+from chapter3_helpers.explorers import attention_explorer, dot_products_explorer
 from chapter3_helpers.explorers.attention.mechanisms import V2
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
@@ -38,12 +38,16 @@ Explorer(
     lambda state: [Note(f"step {state}")],
 )
 """
+ARROWS = """
+from chapter3_helpers.explorers import dot_products_explorer
+dot_products_explorer()
+"""
 MARKUP = '<b id="typed">bold</b> & "quoted"'
 
 
 @pytest.fixture(scope="module")
 def page(browser, server, folder):
-    cells = BIG, PLAYED, "print('below\\n' * 60)"
+    cells = BIG, PLAYED, ARROWS, "print('below\\n' * 60)"
     write_notebook(folder / "parts.ipynb", *cells, kernel=False)  # it is asked for one
     page = open_notebook(browser, server, "parts.ipynb")
     asked = []
@@ -231,3 +235,49 @@ def test_a_player_walks_to_the_end(page):
     root = page.locator(".c3-explorer").nth(1)
     root.locator(".c3-control-a .jupyter-button").first.click()
     expect(root.locator(".c3-view")).to_contain_text("step 5")
+
+
+def test_the_head_of_an_arrow_follows_mouse_finger_and_keys(page):
+    arrows = PageExplorer(page, page.locator(".c3-explorer").nth(2), dot_products_explorer())
+    arrows.root.evaluate("root => root.scrollIntoView({block: 'start'})")
+    plane = arrows.root.locator("svg g rect").first.bounding_box()
+    unit, middle = plane["width"] / 4.4, plane["width"] / 2
+
+    def on_page(x, y):
+        return plane["x"] + middle + unit * x, plane["y"] + middle - unit * y
+
+    def drag_by_mouse(start, end):
+        page.mouse.move(*on_page(*start))
+        page.mouse.down()
+        page.mouse.move(*on_page(*end), steps=8)
+        page.mouse.up()
+
+    finger = page.context.new_cdp_session(page)
+
+    def drag_by_finger(start, end):
+        for kind, spots in {"Start": [start], "Move": [end], "End": []}.items():
+            points = [dict(zip("xy", on_page(*spot), strict=True)) for spot in spots]
+            finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+
+    def settle(**wanted):  # to a degree, as much as a pixel is
+        arrows.clicked = {"direction": wanted.pop("direction", None)}
+        arrows.settle(
+            f"it should be at {wanted}",
+            lambda found: (
+                {name: found[name] for name in wanted} == pytest.approx(wanted, abs=1.01)
+                and all(found[name] == wanted[name] for name in wanted if name != "angle")
+            ),
+        )
+
+    drag_by_mouse((0.75, 1.3), (-1, -1))
+    settle(angle=-135, length_a=1.4)
+    drag_by_mouse((1, 0), (0, 3))  # a stays where it is
+    settle(angle=135, length_a=1.4, length_b=2.0, direction=90)
+    drag_by_finger((-1, -1), (1.5, 0))
+    settle(angle=-90, length_a=1.5, direction=90)
+    arrows.root.locator("[data-stop='drag a']").focus()
+    for key, angle, length in (("Right", -90, 1.6), ("Down", -94, 1.6), ("Left", -94, 1.5)):
+        page.keyboard.press(f"Arrow{key}")
+        settle(angle=angle, length_a=length, direction=90)
+    arrows.press("Reset")
+    settle(angle=60, length_a=1.5, length_b=1.0)

@@ -17,7 +17,16 @@ from chapter3_helpers._figures.colours import (
 )
 from chapter3_helpers._figures.writing import short, some_of
 from chapter3_helpers.diagrams.core.parts import Block, Plane
-from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Point, Text, text_width
+from chapter3_helpers.diagrams.core.scene import (
+    Box,
+    Cells,
+    Grip,
+    Group,
+    Line,
+    Point,
+    Text,
+    text_width,
+)
 
 NAME_SIZE, TEXT_SIZE = 13, 12
 MOST_CELLS = 32  # rows or columns
@@ -238,6 +247,10 @@ def paint_plane(plane: Plane, left: float, top: float) -> list:
             at_tip.setdefault(tuple(np.round(vector, 6) + 0.0), []).append(label)
     for tip, labels in at_tip.items():  # vectors that end in the same place share their words
         items.append(_tip(spot(tip), origin, ", ".join(labels), (left, left + size)))
+    for vector, drag in zip(plane.vectors, plane.drags, strict=False):
+        if drag:
+            moves = {"reach": plane.reach, **drag}
+            items.append(Grip(spot(vector), tuple(vector.tolist()), moves))
     return items
 
 

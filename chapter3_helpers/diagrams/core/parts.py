@@ -5,7 +5,7 @@ upper left; how large it is follows from its numbers.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -137,6 +137,8 @@ class Plane(Thing):
         circle: whether the unit circle is drawn.
         reach: how far the plane goes in every direction (default: beyond the longest).
         size: width and height in pixels.
+        drags: one a vector, what moves with its head in a live drawing, as in ``hands.js``; None
+            where it cannot be dragged.
 
     Raises:
         TypeError, ValueError: something does not fit the vectors.
@@ -151,6 +153,7 @@ class Plane(Thing):
     circle: bool = False
     reach: float | None = None
     size: int = 150
+    drags: Sequence[Mapping[str, Any] | None] = ()
 
     def __post_init__(self):
         super().__post_init__()

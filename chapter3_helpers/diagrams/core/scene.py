@@ -5,9 +5,10 @@ Colours are either a tone (``ink``, ``soft``, ``line``, ...) or the ``#rrggbb`` 
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from chapter3_helpers.diagrams.core.parts import Block, Plane
 
@@ -116,6 +117,16 @@ class Cells:
             for j, crossed in enumerate(row)
             if crossed
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Grip:
+    """The head of a vector that can be dragged in a live drawing; what it moves is said in
+    ``hands.js``."""
+
+    tip: Point
+    vector: Point
+    moves: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

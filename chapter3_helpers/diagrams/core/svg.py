@@ -1,13 +1,15 @@
 """A diagram as SVG, for explorers: it follows the theme, can be hovered over and read aloud."""
 
 import html
+import json
+import math
 
 from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers.diagrams.core import drawing
 from chapter3_helpers.diagrams.core.graph import Graph
 from chapter3_helpers.diagrams.core.painting import EMPTY, drawn
 from chapter3_helpers.diagrams.core.parts import Block
-from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text, colour_of
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Grip, Group, Line, Text, colour_of
 
 # all cells of a block are of one size, said once
 SIZES = "<style>.c3cells rect{width:var(--w);height:var(--h)}</style>"
@@ -42,7 +44,8 @@ def _group(group: Group, strips: bool, first: bool) -> str:
     """Draw a block under its name."""
     block = group.block
     label = html.escape(block.label)
-    role = 'role="img"'
+    grips = any(isinstance(part, Grip) for part in group.items)
+    role = 'role="group"' if grips else 'role="img"'
     if strips:
         name = html.escape(block.name)
         stop = f"data-stop=strip tabindex={0 if first else -1}"
@@ -71,6 +74,8 @@ def _paint(item) -> str:
             f'text-anchor={item.anchor} fill="{_tone(item.tone)}"{bold} '
             f'style="pointer-events:none">{html.escape(item.text)}</text>'
         )
+    if isinstance(item, Grip):
+        return _grip(item)
     if isinstance(item, Box):
         dashes = ' stroke-dasharray="3 3"' if item.dashed else ""
         return (
@@ -79,6 +84,19 @@ def _paint(item) -> str:
             f'stroke-width={item.line:g}{dashes} pointer-events="none"/>'
         )
     return _line(item)
+
+
+def _grip(item: Grip) -> str:
+    """Draw nothing but a place for mouse, finger and keyboard."""
+    x, y = item.vector
+    moves = html.escape(json.dumps(item.moves, separators=(",", ":")))
+    name = html.escape(item.moves["name"])
+    return (
+        f'<circle data-drag="{moves}" data-stop="drag {name}" tabindex=0 role=slider '
+        f'aria-label="head of {name}, moved by the four arrow keys" '
+        f'aria-valuenow={math.hypot(x, y):.1f} aria-valuetext="({x:z.2f}, {y:z.2f})" '
+        f'cx={item.tip[0]:.1f} cy={item.tip[1]:.1f} r=16 fill="#0000"/>'
+    )
 
 
 def _safe(text: str) -> str:

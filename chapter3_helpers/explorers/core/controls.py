@@ -124,7 +124,7 @@ class Slider(Control):
         return [(format(value, digits), value) for value in values]
 
     def read(self, shown: str, settings: Settings) -> Any:
-        return type(self.default)(shown.replace(",", ""))
+        return type(self.default)(shown.replace(",", "").replace("−", "-"))
 
     @property
     def whole(self) -> bool:

@@ -8,6 +8,10 @@
 // clicked, and show to what stands there. data-stop is what the keyboard reaches: the Tab key stops
 // once at all that have the same one, the arrows walk on.
 //
+// data-drag is the head of an arrow in a plane, which mouse, finger and arrow keys move: of which
+// reach the plane is, the setting that is the arrow's length, its longest and its step, at how many
+// degrees it stands, and what turns with it: {"angle": [60, 1]} adds to 60 what it is turned by.
+//
 // A page of the book loads this file as it is; hands_widget.js follows it in a notebook.
 
 // Listen to one explorer; change(settings) is called with what a click changes.
@@ -67,12 +71,72 @@ function c3Hands(root, change) {
   const drawings = () => [...root.querySelectorAll(":is(table, svg):has([data-stop])")];
   const labels = (drawing, stop) => [...(drawing?.querySelectorAll(`[data-stop="${stop}"]`) ?? [])];
 
+  // Where the head of an arrow is, and what it means that it is moved to x, y, in the plane's units.
+  function headOf(grip) {
+    const drag = JSON.parse(grip.dataset.drag), plane = grip.parentElement.querySelector("rect").getBoundingClientRect();
+    const unit = plane.width / (2 * drag.reach), tip = grip.getBoundingClientRect();
+    const [left, top] = [plane.left + plane.width / 2, plane.top + plane.height / 2];
+    const at = (x, y) => [(x - left) / unit, (top - y) / unit];
+    return { drag, at, tip: at(tip.left + tip.width / 2, tip.top + tip.height / 2) };
+  }
+
+  function moveHead({ drag }, x, y) {
+    const length = Math.round(Math.min(drag.longest, Math.hypot(x, y)) / drag.step) * drag.step;
+    const settings = { [drag.length]: Number(length.toFixed(6)) };
+    const turned = Math.round((Math.atan2(y, x) * 180) / Math.PI) - drag.at;
+    for (const [name, [from, sign]] of Object.entries(length ? drag.turns : {}))
+      settings[name] = ((((from + sign * turned + 179) % 360) + 360) % 360) - 179; // -179 to 180
+    send(settings);
+  }
+
+  // While something is dragged, a change waits for the picture of the one before.
+  let waiting = 0, next = null, sent = "";
+  function send(settings) {
+    if (waiting) return void (next = settings);
+    if (JSON.stringify(settings) === sent) return;
+    sent = JSON.stringify(settings);
+    waiting = setTimeout(answered, 200);
+    change(settings);
+  }
+  function answered() {
+    clearTimeout(waiting);
+    const settings = next;
+    [waiting, next] = [0, null];
+    if (settings) send(settings);
+  }
+
+  let dragged = null; // the stop of the head that is held, and how far from its tip
+  const gripOf = (stop) => root.querySelector(`[data-drag][data-stop="${stop}"]`);
+  function hold(event) {
+    const grip = event.target.closest("[data-drag]");
+    if (!grip || event.button) return;
+    event.preventDefault(); // nothing is selected
+    grip.focus({ preventScroll: true });
+    const { at, tip } = headOf(grip), [x, y] = at(event.clientX, event.clientY);
+    dragged = { stop: grip.dataset.stop, off: [x - tip[0], y - tip[1]] };
+    sent = "";
+    root.setPointerCapture(event.pointerId);
+  }
+  function drag(event) {
+    const grip = dragged && gripOf(dragged.stop);
+    if (!grip) return;
+    const head = headOf(grip), [x, y] = head.at(event.clientX, event.clientY);
+    moveHead(head, x - dragged.off[0], y - dragged.off[1]);
+  }
+  const letGo = () => (dragged = null);
+
+  const MOVES = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
   const STEPS = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1, Home: -Infinity, End: Infinity };
   function key(event) {
     const label = event.target.closest("[data-stop]");
     if (!label || event.ctrlKey || event.altKey || event.metaKey) return;
     focus({ target: label });
-    if (event.key === "Enter" || event.key === " ") click(label);
+    if (label.dataset.drag) {
+      const by = MOVES[event.key], head = headOf(label), { step } = head.drag;
+      if (!by) return;
+      sent = "";
+      moveHead(head, head.tip[0] + step * by[0], head.tip[1] + step * by[1]);
+    } else if (event.key === "Enter" || event.key === " ") click(label);
     else if (event.key in STEPS) {
       const all = labels(label.closest("table, svg"), label.dataset.stop);
       const next = all.indexOf(label) + STEPS[event.key];
@@ -98,6 +162,7 @@ function c3Hands(root, change) {
 
   // A new picture has lost the marks, and the focus if it was in the old one.
   function redrawn() {
+    if (waiting) answered();
     if (focused && document.activeElement === document.body) {
       const all = labels(drawings()[focused.drawing], focused.stop);
       all[Math.min(focused.n, all.length - 1)]?.focus({ preventScroll: true });
@@ -115,6 +180,10 @@ function c3Hands(root, change) {
     },
     mouseleave: () => point(null),
     click: (event) => click(event.target),
+    pointerdown: hold,
+    pointermove: drag,
+    pointerup: letGo,
+    pointercancel: letGo,
     keydown: key,
     focusin: focus,
     focusout: blur,

@@ -289,7 +289,7 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
     While an explorer is presented, only the notes, the first picture and the panels that belong
     beside it are shown; once a number was clicked, the picture that it stands in and its
     arithmetic. ``Heads`` are left out, since the widget draws them under the buttons of their
-    control. Arrow keys are the picture's: JupyterLab would move between cells by them.
+    control.
     """
     panels = [panel for panel in panels if not isinstance(panel, Heads)]
     kind = ""
@@ -308,7 +308,7 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
         alone = sum(panel.picture and not panel.explains for panel in panels) == 1
         kind = " c3-presented" + " c3-alone" * alone
     inside = "".join(panel.html() for panel in panels)
-    return f'<div class="c3{kind}" data-lm-suppress-shortcuts>{inside}</div>'
+    return f'<div class="c3{kind}">{inside}</div>'
 
 
 def render_error(message: str, before: str = "") -> str:
