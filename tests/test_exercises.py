@@ -29,7 +29,7 @@ from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT
 from chapter3_helpers.exercises.performance import EQUAL_SHARES, MERGE, ONE_TOKEN
 from chapter3_helpers.exercises.positions import MASK_ALONE
 from chapter3_helpers.exercises.recurrent import WORDS
-from chapter3_helpers.exercises.softmax import DECLINE, HALF, SCORES_FROM_WEIGHTS
+from chapter3_helpers.exercises.softmax import DECLINE, HALF, SCORES_FROM_WEIGHTS, STABLE
 from chapter3_helpers.exercises.tensor_parallel import KV_HEADS_HERE
 from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS, CIRCLE, DIVISOR
 from chapter3_helpers.handmade_transformer import MODEL
@@ -250,6 +250,18 @@ def nearest_by_sorting(x):
     return (x @ x.T).fill_diagonal_(-torch.inf).argsort(-1)[:, -1]
 
 
+def nearest_behind(value):
+    return lambda x: (x @ x.T).fill_diagonal_(value).argmax(dim=-1)
+
+
+def stable_by(subtracted):
+    def stable(scores):
+        exponentials = (scores - subtracted(scores)).exp()
+        return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+    return stable
+
+
 def carry(turn):
     """Carry weights into a v1 that stands in a cell of the reader's."""
 
@@ -391,6 +403,15 @@ def by_the_place(kind):
         (COSINES, lambda x: x @ x.T / x.norm(dim=1) ** 2 / x.norm(dim=1)[:, None] ** 2, "squared"),
         (NEAREST, nearest_by_sorting, "correct."),
         (NEAREST, lambda x: (x @ x.T).topk(2).indices[:, 1], "You took the second"),
+        (NEAREST, nearest_behind(torch.finfo().min), "correct."),
+        (NEAREST, nearest_behind(-10), "3 of 3 numbers are not"),
+        (STABLE, stable_by(lambda s: s.max(dim=-1, keepdim=True).values), "correct."),
+        (STABLE, stable_by(lambda s: s.logsumexp(dim=-1, keepdim=True)), "correct."),
+        (STABLE, lambda scores: scores.log_softmax(dim=-1).exp(), "correct."),
+        (STABLE, stable_by(lambda s: s.median(-1, keepdim=True).values), "need not be the largest"),
+        (STABLE, stable_by(lambda s: s.amin(-1, keepdim=True)), "overflow"),
+        (STABLE, stable_by(lambda s: s.abs().amax(-1, keepdim=True)), "without its sign"),
+        (STABLE, stable_by(lambda s: s.max()), "the largest score of the whole matrix"),
         (CARRY_WEIGHTS, carry(lambda weight: weight.T.clone()), "correct."),
         (CARRY_WEIGHTS, carry(lambda weight: weight.T), "both models keep them in"),
         (CARRY_WEIGHTS, lambda v2: v2, "not hold what was expected: W_query, W_key, W_value."),

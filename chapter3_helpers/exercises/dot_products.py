@@ -104,7 +104,8 @@ NEAREST = Exercise(
     name="01e",
     solution=lambda x: _nearest(x, -torch.inf),
     # in the last, most tokens score higher with another one than with themselves
-    cases=((OPPOSED,), (KEYS,), (example_inputs(),)),
+    # in the second, the scores of other tokens lie far below -10, which would win as well
+    cases=((OPPOSED,), (100 * OPPOSED,), (KEYS,), (example_inputs(),)),
     misconceptions={
         "You took the second-best score of each row, as if a token always came first with itself. "
         "A longer token can score higher: leave the diagonal out, whatever stands there.": (

@@ -11,6 +11,8 @@ from chapter3_helpers.sentence import example_inputs
 SCORES = torch.tensor([[2.0, 1.0, 0.5], [-1.0, 3.0, 0.0]])  # (2, 3)
 # One row lies far below the other: the largest score of the whole matrix helps only the first.
 EXTREME = torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -999.0, -998.0]])
+ABOVE = torch.tensor([[0.0, 0.0, 0.0, 1000.0]])  # the largest is neither the first nor the median
+BELOW = torch.tensor([[0.0, -1000.0, 1.0, 2.0]])  # the one farthest from 0 is not the largest
 # what journey scores with itself and with one
 _, JOURNEY_SCORE, _, _, ONE_SCORE, _ = attention_scores(example_inputs())[1].tolist()
 DIFFERENCE = JOURNEY_SCORE - ONE_SCORE
@@ -62,12 +64,22 @@ TENFOLD = Exercise(
 STABLE = Exercise(
     name="02c",
     solution=lambda scores: torch.softmax(scores, dim=-1),
-    cases=((SCORES,), (EXTREME,)),
+    cases=((SCORES,), (EXTREME,), (ABOVE,), (BELOW,)),
     misconceptions={
         "This is right for small scores, and NaN for large ones: an exponential overflowed, or a "
         "whole row underflowed to 0 / 0.": _naive,
         "You subtracted the largest score of the whole matrix, so a row far below it underflows to "
         "0 / 0. Every row needs its own maximum.": lambda scores: _naive(scores, scores.max()),
+        "You subtracted a score that need not be the largest of its row, such as the first or the "
+        "median. The exponential of a far larger one overflows.": (
+            lambda scores: _naive(scores, scores[:, :1])
+        ),
+        "You subtracted the mean of each row. If one score is far above it, its exponential "
+        "overflows.": lambda scores: _naive(scores, scores.mean(dim=-1, keepdim=True)),
+        "You subtracted the largest score without its sign. In a row with a very low score, every "
+        "exponential then becomes 0.": (
+            lambda scores: _naive(scores, scores.abs().amax(dim=-1, keepdim=True))
+        ),
         "You divided by the sum of the whole matrix, so only all the rows together sum to 1. Sum "
         "along the last dimension, with keepdim=True.": (
             lambda scores: torch.softmax(scores.flatten(), dim=0).view_as(scores)

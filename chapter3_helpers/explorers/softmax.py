@@ -8,13 +8,13 @@ from chapter3_helpers.dot_products import attention_scores
 from chapter3_helpers.explorers.core.controls import Buttons, Steps
 from chapter3_helpers.explorers.core.inputs import clicked_query_and_key
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.core.panels import Bars, Facts, Note, Panel
+from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS, example_inputs
-from chapter3_helpers.softmax import softmax, softmax_naive
+from chapter3_helpers.softmax import softmax
 
 TEMPERATURES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
-SCORES = (*[half / 2 for half in range(-20, 21)], 20.0, 50.0, 80.0, 88.0, 89.0, 100.0, 1000.0)
+SCORES = (*[half / 2 for half in range(-20, 21)], 20.0, 50.0, 100.0, 1000.0)
 
 
 def own_score(token: int) -> float:
@@ -42,7 +42,7 @@ CONTROLS = (
         "score",
         "to",
         -4.0,
-        "The score that this token gets; beyond 88 times the temperature the formula overflows",
+        "The score that this token gets",
         options=_score_options,
         returns_to=own_score,
     ),
@@ -62,7 +62,6 @@ class SoftmaxState(NamedTuple):
 
     scores: torch.Tensor
     shares: torch.Tensor  # divided by their sum
-    naive: torch.Tensor  # softmax as its formula stands
     weights: torch.Tensor  # softmax
 
 
@@ -72,20 +71,15 @@ def softmax_state(*, token: int, score: float, temperature: float) -> SoftmaxSta
     if score != own_score(token):  # which has two decimals
         scores[token] = score
     scores = scores / temperature
-    return SoftmaxState(scores, scores / scores.sum(), softmax_naive(scores), softmax(scores))
+    return SoftmaxState(scores, scores / scores.sum(), softmax(scores))
 
 
 def softmax_panels(state: SoftmaxState, *, temperature: float, key: int | None) -> list[Panel]:
-    """Return the weights beside the quotients, what to watch, and where the formula overflows."""
-    scores, weights = state.scores, state.weights
+    """Return what to watch, and the weights beside the quotients, on one scale."""
+    scores, weights, shares = state.scores, state.weights, state.shares
     labels = [f"{token} ({score:.2f})" for token, score in zip(TOKENS, scores, strict=True)]
-    facts = {
-        "largest exponential": f"{scores.max().exp().item():.3g}",
-        "the formula as it stands": _row(state.naive),
-        "largest score subtracted first": _row(weights),
-    }
     return [
-        Note(f"{_softmax_note(weights)} {_quotient_note(state.shares)}"),
+        Note(f"{_softmax_note(weights)} {_quotient_note(shares)}"),
         Bars(
             "softmax: what “journey” spends on each",
             labels,
@@ -93,10 +87,10 @@ def softmax_panels(state: SoftmaxState, *, temperature: float, key: int | None) 
             side="k",
             click={"k": "key"},
             marked_row=key,
+            scale=shares,
         ),
-        Bars("divided by the sum", labels, state.shares, beside=True, side="k"),
+        Bars("divided by the sum", labels, shares, beside=True, side="k", scale=weights),
         *([] if key is None else [_path(scores, temperature, key)]),
-        Facts(facts, "Does the exponential still fit into float32?"),
     ]
 
 
@@ -110,10 +104,6 @@ def _path(scores: torch.Tensor, temperature: float, key: int) -> NumberPath:
         temperature=None if temperature == 1 else temperature,
         askers=["journey"],
     )
-
-
-def _row(values: torch.Tensor) -> str:
-    return " ".join(f"{value:.2f}" for value in values)
 
 
 def _softmax_note(weights: torch.Tensor) -> str:

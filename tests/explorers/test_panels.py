@@ -86,6 +86,14 @@ def test_bars_of_negative_numbers_go_to_the_left_of_zero_and_one_beyond_the_larg
     ]
 
 
+def test_bars_beside_one_another_can_have_one_scale():
+    weights, shares = [0.25, 0.75], [-1.0, 2.0]
+    left = Bars("t", ["a", "b"], weights, scale=shares).html()
+    right = Bars("t", ["a", "b"], shares, scale=weights).html()
+    assert left.count("--zero:33.3%") == right.count("--zero:33.3%") == 2
+    assert re.findall(r"width:(.*?)%", left) == ["8.3", "25.0"]  # of the 3 from -1 to 2
+
+
 def test_zero_has_no_sign():
     for panel in (Matrix("t", [[-0.001, 0.2]], ["a"], "ab"), Bars("t", "ab", [-0.001, 0.2])):
         assert ">0.00<" in panel.html()

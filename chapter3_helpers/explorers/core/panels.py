@@ -215,6 +215,7 @@ class Bars(Panel):
         side: ``"q"`` or ``"k"``, if the numbers are those of queries or of keys.
         click: the settings that a click on a bar changes, as in ``hands.js``.
         marked_row: the bar to be marked.
+        scale: further numbers for which there has to be room, such as those of the bars beside it.
     """
 
     title: str
@@ -225,6 +226,7 @@ class Bars(Panel):
     side: str = ""
     click: Mapping[str, Any] | None = None
     marked_row: int | None = None
+    scale: Any = ()
 
     def presented(self) -> "Bars":
         return replace(self, decimals=2 if self.decimals is None else min(2, self.decimals))
@@ -233,7 +235,8 @@ class Bars(Panel):
         rows = []
         values = to_array(self.values).astype(float)
         decimals = decimals_for(values) if self.decimals is None else self.decimals
-        low, high = min([0.0, *values]), max([1.0, *values])
+        drawn = [0.0, 1.0, *values, *to_array(self.scale).astype(float)]
+        low, high = min(drawn), max(drawn)
         cell, scale = '<td class="b">', 100 / (high - low)
         if low < 0:
             cell = f'<td class="b z" style="--zero:{-low * scale:.1f}%">'
