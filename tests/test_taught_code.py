@@ -10,7 +10,6 @@ from torch import nn
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.copy_weights import copy_weights
 from chapter3_helpers.fused_multihead import MultiHeadAttention
-from chapter3_helpers.softmax import softmax_naive
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
 from tests.taught_code import defined_names, first_difference, wrong_marks
 from tools.notebook_files import NOTEBOOKS, code_cells, read, tags
@@ -19,7 +18,7 @@ from tools.notebook_files import NOTEBOOKS, code_cells, read, tags
 TAUGHT = {
     "00_why_attention": ("recurrent", ["EncoderDecoder", "BahdanauDecoder"]),
     "01_dot_products": ("dot_products", ["attention_scores"]),
-    "02_softmax": ("dot_products", ["simple_self_attention"]),
+    "02_softmax": ("dot_products", ["softmax", "simple_self_attention"]),
     "03_trainable_qkv": ("trainable_qkv", ["SelfAttention_v1", "SelfAttention_v2"]),
     "04_masking": ("masking", ["causal_mask", "mask_scores"]),
     "05_dropout": ("causal_attention", ["CausalAttention"]),
@@ -34,7 +33,6 @@ TAUGHT = {
     "11_grouped_query_kv_cache": ("grouped_query", ["GroupedQueryAttention"]),
 }
 BELOW = {  # the rung that lines marked as new are compared with
-    "softmax": softmax_naive,
     "SelfAttention_v2": SelfAttention_v1,
     "CausalAttention": SelfAttention_v2,
     "MultiHeadAttentionWrapper": CausalAttention,
