@@ -41,16 +41,6 @@ def test_equals_attention_number_by_number(qkv_bias):
     torch.testing.assert_close(attention.attention_weights(x), weights)
 
 
-@biased
-def test_equals_torchs_own_function(qkv_bias):
-    attention, x = make(qkv_bias=qkv_bias), tokens(B, T, D_IN)
-    layers = (attention.W_query, attention.W_key, attention.W_value)
-    expected = nn.functional.scaled_dot_product_attention(
-        *(layer(x) for layer in layers), is_causal=True
-    )
-    torch.testing.assert_close(attention(x), expected)
-
-
 def test_dropout_is_one_draw_of_torch():
     """Drawn after the weights and before the product with the values, once for the batch."""
     attention, x = make(dropout=0.5), tokens(B, T, D_IN)

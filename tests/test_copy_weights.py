@@ -126,23 +126,6 @@ def test_torchs_own_without_bias():
     refuses(ValueError, "a bias for out_proj, since that of source reaches 0.25", ours, theirs)
 
 
-def test_weights_land_where_they_belong():
-    """Numbered weights: no output could tell a query row from a key row at a wrong place."""
-    wrapper = MultiHeadAttentionWrapper(3, 1, 4, 0.0, num_heads=2, qkv_bias=True)
-    with torch.no_grad():
-        for h, head in enumerate(wrapper.heads):
-            for n, layer in enumerate((head.W_query, head.W_key, head.W_value)):
-                layer.weight.copy_(torch.tensor([0.0, 1.0, 2.0]) + 10 * h + 100 * n)
-                layer.bias.fill_(1000.0 + 10 * h + 100 * n)
-    fused = FusedMultiHeadAttention(3, 2, 9, 0.0, num_heads=2, qkv_bias=True)
-    copy_weights(wrapper, fused)
-    first = [0, 10, 100, 110, 200, 210]  # queries of head 0, of head 1, keys of head 0, ...
-    assert fused.W_qkv.weight.tolist() == [[n, n + 1, n + 2] for n in first]
-    assert fused.W_qkv.bias.tolist() == [1000 + n for n in first]
-    assert fused.out_proj.weight.tolist() == [[1, 0], [0, 1]]
-    assert fused.out_proj.bias.tolist() == [0, 0]
-
-
 def test_to_the_wrapper_only_where_exact():
     message = "source must have an out_proj that is the identity with zero bias.* by up to"
     for kind in ("split", "fused"):

@@ -17,13 +17,6 @@ BOTH = pytest.mark.parametrize("scores_of", [attention_scores_loop, attention_sc
 
 
 @BOTH
-def test_values_worked_out_by_hand(scores_of):
-    x = torch.tensor([[1.0, -2.0, 3.0], [0.0, 5.0, 2.0]])  # (2, 3)
-    # 1 + 4 + 9 = 14;  0 - 10 + 6 = -4;  0 + 25 + 4 = 29
-    assert torch.equal(scores_of(x), torch.tensor([[14.0, -4.0], [-4.0, 29.0]]))
-
-
-@BOTH
 def test_the_printed_scores(scores_of):
     scores = scores_of(example_inputs())
     assert_prints("scores", scores)

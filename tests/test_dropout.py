@@ -1,16 +1,11 @@
 """Dropout masks: both published ones on any machine, and the one that this machine draws."""
 
-import math
 from itertools import pairwise
 
 import pytest
 import torch
 
-from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.dropout import cpu_dropout_generator, dropout_mask, mcg31_states
-from chapter3_helpers.masking import mask_scores
-from chapter3_helpers.sentence import example_inputs
-from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from tests.golden import assert_prints
 
 GENERATORS = ["native", "mkl"]
@@ -36,17 +31,6 @@ def on_a_machine_with(generator, monkeypatch):
 @generators
 def test_prints_the_chapters_masks(generator):
     assert_prints(f"dropout_ones_{generator}", dropout_mask((6, 6), 0.5, 123, generator) / 0.5)
-
-
-@generators
-def test_drops_the_chapters_weights(generator):
-    torch.manual_seed(789)
-    attention = SelfAttention_v2(3, 2)
-    x = example_inputs()
-    scores = attention.W_query(x) @ attention.W_key(x).T
-    weights = torch.softmax(mask_scores(scores) / math.sqrt(2), dim=-1)
-    dropped = weights * dropout_mask((6, 6), 0.5, 123, generator) / 0.5
-    assert_prints(f"dropout_weights_{generator}", dropped)
 
 
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3, 7), (53, 31), (3, 801)], ids=str)
@@ -108,17 +92,3 @@ def test_a_third_generator_is_reported(monkeypatch):
     monkeypatch.setattr(torch.nn.functional, "dropout", lambda x, p: x.tril() / (1 - p))
     with pytest.raises(RuntimeError, match=r"neither; this is PyTorch \d"):
         cpu_dropout_generator()
-
-
-@generators
-def test_attention_drops_by_the_mask_of_the_machine(generator, monkeypatch):
-    """The module in training is what the mask makes of its weights, on either kind of machine."""
-    torch.manual_seed(2)
-    attention = CausalAttention(7, 6, 11, dropout=0.25)
-    x = torch.rand(5, 7)
-    on_a_machine_with(generator, monkeypatch)
-    torch.manual_seed(3)
-    context = attention(x)
-    kept = dropout_mask((5, 5), 0.25, 3, generator)
-    expected = attention.attention_weights(x) * kept / 0.75 @ attention.W_value(x)
-    torch.testing.assert_close(context, expected)

@@ -59,18 +59,6 @@ def test_equals_attention_number_by_number(num_heads, qkv_bias):
         torch.testing.assert_close(attention.attention_weights(x), weights)
 
 
-def test_no_token_sees_a_later_one_in_another_block_of_the_kernel():
-    """The kernel cuts long sentences into blocks; what test_modules reads is in one."""
-    attention, x = make(FusedMultiHeadAttention, context_length=150), tokens(B, 150, D_IN)
-    before = attention(x)
-    for changed in (1, 75, 149):
-        y = x.clone()
-        y[..., changed, :] += 3.0
-        after = attention(y)
-        assert torch.equal(after[..., :changed, :], before[..., :changed, :])
-        assert (after != before)[..., changed:, :].any(dim=-1).all()  # every other token does
-
-
 def test_split_cuts_tokens_and_a_plain_view_does_not():
     numbered = 10.0 * torch.arange(3)[:, None] + torch.arange(4)  # tens: token, units: column
     heads = split_heads(numbered, num_heads=2)

@@ -44,28 +44,6 @@ def test_every_head_is_a_causal_attention_at_its_place(qkv_bias):
         assert torch.equal(weights[:, h], head.attention_weights(x))
 
 
-def test_equals_torchs_multihead_attention():
-    """With the heads' weights packed and an output projection that changes nothing."""
-    width = HEADS * D_OUT
-    torch.manual_seed(5)
-    wrapper = MultiHeadAttentionWrapper(width, D_OUT, CONTEXT, 0.0, HEADS, qkv_bias=True).double()
-    oracle = nn.MultiheadAttention(width, HEADS, batch_first=True).double().requires_grad_(False)
-    for part in ("weight", "bias"):
-        packed = [
-            getattr(getattr(head, name), part)
-            for name in ("W_query", "W_key", "W_value")
-            for head in wrapper.heads
-        ]
-        getattr(oracle, f"in_proj_{part}").copy_(torch.cat(packed))
-    oracle.out_proj.weight.copy_(torch.eye(width))
-    oracle.out_proj.bias.zero_()
-    x = tokens(B, T, width)
-    hidden = torch.ones(T, T).triu(diagonal=1).bool()
-    context, weights = oracle(x, x, x, attn_mask=hidden, average_attn_weights=False)
-    torch.testing.assert_close(wrapper(x), context)
-    torch.testing.assert_close(wrapper.attention_weights(x), weights)
-
-
 def test_every_head_drops_weights_of_its_own():
     wrapper, x = make(dropout=0.5), tokens(B, T, D_IN)
     torch.manual_seed(7)

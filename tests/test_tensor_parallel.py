@@ -188,6 +188,8 @@ def test_no_process_holds_more_than_its_share(found):
     assert shapes["W_key.weight"] == shapes["W_value.weight"] == [(6, 36)] * 2
     assert shapes["out_proj.weight"] == [(36, 18)] * 2
     assert found[0]["biased"].shapes["W_query.bias"] == [(11,)] * 2
+    sizes = {"num_heads": 2, "head_dim": 3, "context_length": 11}
+    assert [part["sizes"] for part in found] == [sizes, sizes]
 
 
 def test_generation_from_a_cache_of_the_local_heads(found):
@@ -195,11 +197,6 @@ def test_generation_from_a_cache_of_the_local_heads(found):
         difference, cache = part["generation"]
         assert difference <= 1e-5
         assert cache == (2, 1, 9, 6)
-
-
-def test_sizes_of_a_parallel_module(found):
-    expected = {"num_heads": 2, "head_dim": 3, "context_length": 11}
-    assert [part["sizes"] for part in found] == [expected, expected]
 
 
 def test_the_processes_know_their_places_and_listen_on_loopback_alone(found):

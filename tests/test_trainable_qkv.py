@@ -1,7 +1,5 @@
 """Trainable self-attention: the printed numbers, and that it computes what it says."""
 
-import math
-
 import pytest
 import torch
 from torch.nn import functional
@@ -76,19 +74,3 @@ def test_equals_torch(attention_class, options, d_out):
     torch.testing.assert_close(attention(x), expected)
     weights = functional.scaled_dot_product_attention(queries, keys, torch.eye(T).double())
     torch.testing.assert_close(attention.attention_weights(x), weights)
-
-
-@pytest.mark.parametrize("attention_class", [SelfAttention_v1, SelfAttention_v2])
-def test_weights_by_hand(attention_class):
-    """Two tokens of one number; the query doubles it, the key triples it, the value is it."""
-    attention = make(attention_class, d_in=1, d_out=1)
-    for name, factor in (("W_query", 2.0), ("W_key", 3.0), ("W_value", 1.0)):
-        layer = getattr(attention, name)
-        torch.nn.init.constant_(getattr(layer, "weight", layer), factor)
-    x = torch.tensor([[0.5], [-1.0]]).double()
-    # the scores of token 0 are 1 * 1.5 and 1 * -3, those of token 1 are -2 * 1.5 and -2 * -3
-    first = 1 / (1 + math.exp(-3 - 1.5))
-    second = 1 / (1 + math.exp(6 + 3))
-    expected = torch.tensor([[first, 1 - first], [second, 1 - second]]).double()
-    torch.testing.assert_close(attention.attention_weights(x), expected)
-    torch.testing.assert_close(attention(x), expected @ x)

@@ -48,7 +48,7 @@ def test_it_practises_with_2_to_16_lines_and_no_more(monkeypatch):
 
     def draw(stories, lines, *more):
         seen.add(lines)
-        return draw_stories(stories, lines, *more)
+        return draw_stories(1, lines, *more)  # one in place of 64: the lengths are asked for
 
     monkeypatch.setattr(last_holder, "draw_stories", draw)
     last_holder.train(StoryReader(last_holder.none), batches=150, progress=False)
