@@ -66,11 +66,6 @@ def test_mkl_states_follow_the_recurrence():
     assert all(after == 1132489760 * before % MODULUS for before, after in pairwise(states))
 
 
-@pytest.mark.parametrize("first_draw", [0, MODULUS, 2 * MODULUS])
-def test_mkl_never_starts_from_zero(first_draw):
-    assert mcg31_states(first_draw, 2).tolist() == [1, 1132489760]
-
-
 @generators
 def test_seeds_shapes_and_random_state(generator):
     mask = dropout_mask((5, 7), 0.5, 11, generator)
