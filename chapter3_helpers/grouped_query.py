@@ -1,7 +1,7 @@
 """How does a real model generate cheaply? Grouped queries and a key/value cache.
 
 Source: the worked walk through query, key and value shapes; Ainslie et al., "GQA" (2023). Taught
-in ``11_grouped_query_kv_cache``.
+in ``12_grouped_query_kv_cache``.
 """
 
 import torch

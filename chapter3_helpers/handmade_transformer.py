@@ -5,7 +5,7 @@ Nothing here is trained. Every token is a row of eight columns::
     column   0  1  2  3  4     5     6     7
     holds    position, one-hot is a  is b  scratch
 
-Taught in ``10_handmade_transformer``. Source: the essay on a transformer made by hand.
+Taught in ``11_handmade_transformer``. Source: the essay on a transformer made by hand.
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 A machine has two speeds: how many floating-point operations it does in a second, and how many
 bytes it moves between memory and processor. Counting both for an algorithm says which of the two
-it waits for. Taught in ``12_performance``.
+it waits for. Taught in ``13_performance``.
 """
 
 import functools

@@ -175,7 +175,7 @@ EDITS = {
         {"weights_of = ": "weights, largest difference: 0.00000"},
     ),
     "10 without the one before": (
-        "10_handmade_transformer",
+        "11_handmade_transformer",
         "handmade_model",
         "        W_query[position, max(position - 1, 0)]",
         "        # W_query[position, max(position - 1, 0)]",
@@ -186,14 +186,14 @@ EDITS = {
         },
     ),
     "11 with positions from 0 again": (
-        "11_grouped_query_kv_cache",
+        "12_grouped_query_kv_cache",
         "GroupedQueryAttention",
         "rotary_frequencies_after(cache,",
         "rotary_frequencies_after(None,",
         {"in_two_calls = ": "difference from all at once: 0.06", "cache.truncate(50)": None},
     ),
     "12 without shrink": (
-        "12_performance",
+        "13_performance",
         "tile_by_tile",
         "shrink = torch.exp(largest - new_largest)",
         "shrink = torch.ones_like(largest)",

@@ -1,4 +1,4 @@
-"""Grouped-query attention with a key/value cache: ``11_grouped_query_kv_cache``."""
+"""Grouped-query attention with a key/value cache: ``12_grouped_query_kv_cache``."""
 
 import math
 import pickle

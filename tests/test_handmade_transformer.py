@@ -209,8 +209,8 @@ def test_it_needs_numpy_alone():
 
 
 def test_training_finds_the_mechanism_from_all_texts_alone():
-    """What notebook 10 says of learned weights, whose own numbers are not compared."""
-    cells = code_cells(read(NOTEBOOKS / "10_handmade_transformer.ipynb"))
+    """What notebook 11 says of learned weights, whose own numbers are not compared."""
+    cells = code_cells(read(NOTEBOOKS / "11_handmade_transformer.ipynb"))
     (source,) = (cell.source for cell in cells if "def learn(" in cell.source)
     names = {"model": MODEL, "forward": forward, "next_letter": predict_next}
     names |= {"count_right": accuracy, "tokenize": tokenize, "replace": replace}

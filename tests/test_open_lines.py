@@ -20,6 +20,7 @@ LESSONS = [
     "fused_multihead",
     "positions",
     "transformer_block",
+    "induction_heads",
 ]
 WITHOUT = {  # what a path uses although no open cell has written it out, and why
     "00_why_attention": {

@@ -113,7 +113,7 @@ def test_every_notebook_has_a_module_tests_and_exercises_of_its_name():
     names = {
         "00_why_attention": ["recurrent"],
         "05_dropout": ["dropout", "causal_attention"],
-        "11_grouped_query_kv_cache": ["grouped_query"],
+        "12_grouped_query_kv_cache": ["grouped_query"],
     }
     for path in numbered_paths():
         topics = names.get(path.stem, [path.stem.split("_", 1)[1]])

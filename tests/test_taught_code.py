@@ -29,8 +29,9 @@ TAUGHT = {
     ),
     "08_positions": ("positions", ["LearnedPositions", "apply_rotary"]),
     "09_transformer_block": ("transformer_block", ["FeedForward", "TransformerBlock", "GPT"]),
-    "10_handmade_transformer": ("handmade_transformer", ["handmade_model", "forward"]),
-    "11_grouped_query_kv_cache": ("grouped_query", ["GroupedQueryAttention"]),
+    "10_induction_heads": ("induction_heads", ["LetterReader"]),
+    "11_handmade_transformer": ("handmade_transformer", ["handmade_model", "forward"]),
+    "12_grouped_query_kv_cache": ("grouped_query", ["GroupedQueryAttention"]),
 }
 BELOW = {  # the rung that lines marked as new are compared with
     "SelfAttention_v2": SelfAttention_v1,

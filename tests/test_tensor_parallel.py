@@ -207,7 +207,7 @@ def test_the_processes_know_their_places_and_listen_on_loopback_alone(found):
 
 
 def test_run_leaves_the_module_alone(monkeypatch):
-    """What its processes find is what notebook 13 prints."""
+    """What its processes find is what notebook 14 prints."""
     monkeypatch.setattr(comparison, "run_processes", lambda *given, **options: [given])
     module = make("multi-head").train().requires_grad_(False)
     _, _, whole, *_ = run(module, tokens(module, 6))  # without a batch
@@ -251,7 +251,7 @@ def test_a_run_that_takes_too_long_is_ended():
 
 
 def test_torchrun_prints_the_differences():
-    """As notebook 13 has it, but at a port that is free."""
+    """As notebook 14 has it, but at a port that is free."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     command += ["--nproc-per-node", "2", "-m", "chapter3_helpers.tensor_parallel"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -1,7 +1,7 @@
 """Measure every implementation of attention here, against one another and against the machine.
 
 ``python -m chapter3_helpers.benchmarks`` runs it; ``--help`` lists the options. Taught in
-``12_performance``.
+``13_performance``.
 
 ============  ====================================================================
 file          what it holds

@@ -55,6 +55,7 @@ What is here:
     fused_multihead     a projection cut into heads, whose numbers each gets, where findings meet
     positions           query and key turned together, clocks that count
     recurrent           encoder and decoder: through one state, or with a look back at all
+    induction_heads     what the first layer writes, and how the second uses it
     handmade_transformer  the last letter's way to its logits
     grouped_query       query heads that share keys, a cache that grows by a row
     performance         what crosses the memory bus, step by step and tile by tile
@@ -73,6 +74,7 @@ from chapter3_helpers.diagrams.dot_products import (
 from chapter3_helpers.diagrams.fused_multihead import out_proj_diagram, split_diagram
 from chapter3_helpers.diagrams.grouped_query import cache_diagram, sharing_diagram
 from chapter3_helpers.diagrams.handmade_transformer import last_row_diagram
+from chapter3_helpers.diagrams.induction_heads import induction_diagram
 from chapter3_helpers.diagrams.map import attention_map
 from chapter3_helpers.diagrams.multihead_wrapper import heads_diagram, questions_diagram
 from chapter3_helpers.diagrams.performance import tiles_diagram, traffic_diagram
@@ -95,6 +97,7 @@ __all__ = [
     "cut_diagram",
     "encoder_decoder_diagram",
     "heads_diagram",
+    "induction_diagram",
     "lane_diagram",
     "last_row_diagram",
     "look_back_diagram",

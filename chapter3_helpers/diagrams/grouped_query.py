@@ -1,6 +1,6 @@
 """Query heads that share keys, and a cache that grows by a row with every token.
 
-Used by ``11_grouped_query_kv_cache``.
+Used by ``12_grouped_query_kv_cache``.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """The last token's way through the transformer made by hand, on one line.
 
-Used by ``10_handmade_transformer``.
+Used by ``11_handmade_transformer``.
 """
 
 from collections.abc import Mapping, Sequence

@@ -50,16 +50,17 @@ FIRST_ARROWS = (
     ("scores", "softmax"),
     (("softmax", "x"), "mix"),
 )
-BRACKETS = {"heads": (6, HEAD), "cache": (11, ("keys", "values"))}
+BRACKETS = {"heads": (6, HEAD), "cache": (12, ("keys", "values"))}
 BUILT_IN = {name: notebook for name, (notebook, *_) in {**BRACKETS, **STEPS}.items()}
 # what the other notebooks are about, of what stands on the map
 ABOUT = {
     0: ("scores", "softmax", "mix"),
-    10: ("x", "positions", "queries", "keys", "values", "out_proj"),
-    12: ("scores", "scale", "mask", "softmax", "dropout", "mix"),
-    13: ("heads", "out_proj"),
+    10: ("x", "scores", "softmax", "mix"),
+    11: ("x", "positions", "queries", "keys", "values", "out_proj"),
+    13: ("scores", "scale", "mask", "softmax", "dropout", "mix"),
+    14: ("heads", "out_proj"),
 }
-LAST = 13
+LAST = 14
 LETTERS = {
     "T": "T = how many tokens",
     "d": "d = numbers for each",
@@ -77,7 +78,7 @@ def attention_map(notebook: int | None = None) -> Diagram:
     explains.
 
     Args:
-        notebook: its number, 0 to 13; without one, every step is known and none is lit.
+        notebook: its number, 0 to 14; without one, every step is known and none is lit.
 
     Returns:
         The diagram, to be the last line of a cell.

@@ -1,6 +1,6 @@
 """What is read from memory and written to it: attention step after step, and tile by tile.
 
-Used by ``12_performance``.
+Used by ``13_performance``.
 """
 
 from collections.abc import Mapping, Sequence

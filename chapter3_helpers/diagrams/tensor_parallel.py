@@ -1,6 +1,6 @@
 """Which weights and heads live where, and what the processes exchange.
 
-Used by ``13_tensor_parallel``.
+Used by ``14_tensor_parallel``.
 """
 
 from collections.abc import Mapping, Sequence

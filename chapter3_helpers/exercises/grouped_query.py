@@ -1,4 +1,4 @@
-"""The exercises of ``11_grouped_query_kv_cache``."""
+"""The exercises of ``12_grouped_query_kv_cache``."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ def _outside_window(num_cached: int, num_new: int, window: int, off: int = 0) ->
 
 
 WINDOW_MASK = Exercise(
-    name="11a",
+    name="12a",
     solution=_outside_window,
     cases=((4, 3, 2), (0, 5, 3), (6, 1, 4), (5, 4, 20)),
     misconceptions={
@@ -82,7 +82,7 @@ def _repeated_keys(grouped_scores: Callable[..., torch.Tensor], case: tuple) -> 
 
 
 GROUPED_SCORES = Exercise(
-    name="11b",
+    name="12b",
     solution=_grouped_scores,
     cases=(
         (_random(2, 6, 5, 4), _random(2, 3, 7, 4)),
@@ -108,7 +108,7 @@ def _heads(weight: torch.Tensor, num_heads: int) -> torch.Tensor:
 
 
 POOL_HEADS = Exercise(
-    name="11c",
+    name="12c",
     solution=lambda weight, num_heads, num_kv_heads: (
         _heads(weight, num_heads)
         .unflatten(0, (num_kv_heads, -1))  # (K, H / K, D, d)
@@ -138,7 +138,7 @@ POOL_HEADS = Exercise(
 )
 
 TOKENS_THAT_FIT = Exercise(
-    name="11d",
+    name="12d",
     solution=lambda memory, num_layers, num_kv_heads, head_dim, bytes_per_number: (
         memory // (2 * num_layers * num_kv_heads * head_dim * bytes_per_number)
     ),

@@ -1,4 +1,4 @@
-"""The exercises of ``10_handmade_transformer``.
+"""The exercises of ``11_handmade_transformer``.
 
 An answer is a function that completes a prompt. It is judged by what its model writes, so any
 weights that do the task are right.
@@ -39,7 +39,7 @@ def pieces(period: str, shortest: int) -> tuple[tuple[str], ...]:
 
 
 ABB = Exercise(
-    name="10a",
+    name="11a",
     solution=completer(MODEL.with_weight("c_proj_bias", 5, -LARGE)),
     cases=pieces("abb", shortest=2),
     misconceptions={
@@ -58,7 +58,7 @@ ABB = Exercise(
 )
 
 AABB = Exercise(
-    name="10b",
+    name="11b",
     solution=completer(looking_back(1)),
     cases=pieces("aabb", shortest=2),
     misconceptions={
@@ -72,7 +72,7 @@ AABB = Exercise(
 )
 
 AAAB = Exercise(
-    name="10c",
+    name="11c",
     solution=completer(looking_back(0, 1, 2)),
     cases=pieces("aaab", shortest=3),
     misconceptions={
@@ -88,7 +88,7 @@ AAAB = Exercise(
 )
 
 IDLE_WEIGHT = Exercise(
-    name="10d",
+    name="11d",
     solution=lambda: ("W_query", (0, 0)),
     misconceptions={
         "Position 0 needs no question, but its key is what position 1 looks for.": lambda: (

@@ -1,11 +1,11 @@
-"""The exercises of ``12_performance``."""
+"""The exercises of ``13_performance``."""
 
 import torch
 
 from chapter3_helpers.exercises import Exercise
 
 ONE_TOKEN = Exercise(
-    name="12a",
+    name="13a",
     solution=lambda: 0.5,
     misconceptions={
         "That is operations for each number. In float32 a number has four bytes.": lambda: 2.0,
@@ -20,7 +20,7 @@ def _least_seconds(flops, moved, flops_per_second, bytes_per_second):
 
 
 LEAST_SECONDS = Exercise(
-    name="12b",
+    name="13b",
     solution=_least_seconds,
     cases=((6e9, 2e9, 3e9, 4e9), (1e9, 8e9, 5e9, 2e9), (7e9, 3e9, 2e9, 11e9)),
     misconceptions={
@@ -60,7 +60,7 @@ def _merge(first: Half, second: Half) -> torch.Tensor:
 
 
 MERGE = Exercise(
-    name="12c",
+    name="13c",
     solution=_merge,
     cases=(
         *((_half(1), _half(2)), (_half(3), _half(4)), (_half(5), _half(6))),
@@ -97,7 +97,7 @@ MERGE = Exercise(
 
 
 EQUAL_SHARES = Exercise(
-    name="12d",
+    name="13d",
     solution=lambda width: 4 * width - 1,
     cases=((768,), (12288,), (10,)),
     misconceptions={

@@ -1,4 +1,4 @@
-"""The exercises of ``13_tensor_parallel``."""
+"""The exercises of ``14_tensor_parallel``."""
 
 import torch
 
@@ -18,7 +18,7 @@ def _partial_sums(
 
 
 ADD_UP = Exercise(
-    name="13a",
+    name="14a",
     solution=_partial_sums,
     cases=(
         ([_random(5, 3), _random(5, 3) + 1], _random(7, 6), _random(7)),
@@ -46,7 +46,7 @@ def _packed(d_out: int, num_processes: int, rank: int) -> torch.Tensor:
 
 
 PACKED_ROWS = Exercise(
-    name="13b",
+    name="14b",
     solution=_packed,
     cases=((12, 2, 0), (12, 2, 1), (30, 3, 1)),
     misconceptions={
@@ -71,7 +71,7 @@ def _kv_heads(num_heads: int, num_kv_heads: int, num_processes: int, rank: int) 
 
 
 KV_HEADS_HERE = Exercise(
-    name="13c",
+    name="14c",
     solution=_kv_heads,
     cases=((12, 6, 2, 1), (16, 2, 8, 5), (12, 6, 4, 1)),
     misconceptions={

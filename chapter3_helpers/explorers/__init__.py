@@ -19,6 +19,7 @@ from chapter3_helpers.explorers.dropout import dropout_explorer
 from chapter3_helpers.explorers.fused_multihead import fused_multihead_explorer
 from chapter3_helpers.explorers.grouped_query import grouped_query_explorer
 from chapter3_helpers.explorers.handmade_transformer import handmade_transformer_explorer
+from chapter3_helpers.explorers.induction_heads import induction_heads_explorer
 from chapter3_helpers.explorers.masking import masking_explorer
 from chapter3_helpers.explorers.multihead_wrapper import multihead_wrapper_explorer
 from chapter3_helpers.explorers.positions import positions_explorer
@@ -26,7 +27,6 @@ from chapter3_helpers.explorers.pronouns import pronouns_explorer
 from chapter3_helpers.explorers.recurrent import recurrent_explorer
 from chapter3_helpers.explorers.softmax import softmax_explorer
 from chapter3_helpers.explorers.trainable_qkv import trainable_qkv_explorer
-from chapter3_helpers.explorers.transformer_block import transformer_block_explorer
 
 __all__ = [
     "attention_explorer",
@@ -35,6 +35,7 @@ __all__ = [
     "fused_multihead_explorer",
     "grouped_query_explorer",
     "handmade_transformer_explorer",
+    "induction_heads_explorer",
     "masking_explorer",
     "multihead_wrapper_explorer",
     "positions_explorer",
@@ -42,5 +43,4 @@ __all__ = [
     "recurrent_explorer",
     "softmax_explorer",
     "trainable_qkv_explorer",
-    "transformer_block_explorer",
 ]

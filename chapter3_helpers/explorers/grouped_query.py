@@ -1,4 +1,4 @@
-"""The explorer of ``11_grouped_query_kv_cache``: who shares keys, and what the cache costs."""
+"""The explorer of ``12_grouped_query_kv_cache``: who shares keys, and what the cache costs."""
 
 from dataclasses import replace
 from functools import lru_cache

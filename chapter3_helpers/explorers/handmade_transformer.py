@@ -1,4 +1,4 @@
-"""The explorer of ``10_handmade_transformer``: change one weight and watch what breaks."""
+"""The explorer of ``11_handmade_transformer``: change one weight and watch what breaks."""
 
 from typing import NamedTuple
 

@@ -8,7 +8,7 @@
 ``who_whom``    two look-ups for one head or two, for ``06_multihead_wrapper`` and later
 ``last_holder`` who took it last, by any way to mark positions, for ``08_positions``
 ``next_word``   the next word of a text, for ``09_transformer_block`` and later
-``phrases``     a phrase that is repeated, for ``09_transformer_block``
+``phrases``     a phrase that is repeated, for ``10_induction_heads``
 
 Each task has a ``train`` function, which draws batches and hands their loss to ``minimise``.
 """

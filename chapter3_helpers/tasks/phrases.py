@@ -4,7 +4,7 @@ A phrase of 4 to 11 different letters is repeated until the text is full. Every 
 its own, so the training cannot teach which letter follows which. But from the second round on, the
 letter that was read last stood in the text before, and the next letter stood behind it.
 
-Taught in ``09_transformer_block``.
+Taught in ``10_induction_heads``.
 
 Source: Elhage et al., 2021, and Olsson et al., 2022, who found such heads in language models.
 """
@@ -14,43 +14,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from chapter3_helpers.causal_attention import CausalAttention
-from chapter3_helpers.positions import LearnedPositions
+from chapter3_helpers.induction_heads import LetterReader
 from chapter3_helpers.recurrent import ALPHABET, tokenize
 from chapter3_helpers.tasks.next_word import next_token_losses
 from chapter3_helpers.tasks.training import Trained, minimise, trained
 
 LENGTH = 24  # letters in a text
-
-
-class LetterReader(nn.Module):
-    """Layers of attention and nothing between them: letters in, logits for the next letter out.
-
-    Args:
-        num_layers: how many layers, of one causal head each.
-        residual: whether each layer's input is added to its output.
-
-    >>> reader = LetterReader(num_layers=2)
-    >>> reader(encode("holidayholi")).shape
-    torch.Size([11, 26])
-    """
-
-    def __init__(self, num_layers: int, residual: bool = True):
-        super().__init__()
-        self.residual = residual
-        self.embedding = nn.Embedding(26, 32)
-        self.positions = LearnedPositions(24, 32)
-        self.norms = nn.ModuleList(nn.LayerNorm(32) for _ in range(num_layers))
-        self.layers = nn.ModuleList(CausalAttention(32, 32, 24, 0.0) for _ in range(num_layers))
-        self.output = nn.Linear(32, 26)
-
-    def forward(self, ids: torch.Tensor) -> torch.Tensor:
-        """Map letters (..., T) to logits (..., T, 26) for the letter that comes next."""
-        x = self.positions(self.embedding(ids))  # (..., T, 32)
-        for norm, layer in zip(self.norms, self.layers, strict=True):
-            found = layer(norm(x))  # (..., T, 32)
-            x = x + found if self.residual else found
-        return self.output(x)
 
 
 def encode(letters: str) -> torch.Tensor:

@@ -7,7 +7,7 @@
 
 It opens no port beyond loopback. ``torchrun`` itself listens for other machines as well.
 
-Source: Shoeybi et al., "Megatron-LM" (2019), section 3. Taught in ``13_tensor_parallel``.
+Source: Shoeybi et al., "Megatron-LM" (2019), section 3. Taught in ``14_tensor_parallel``.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Run a module's heads in several processes, and compare with one process that holds them all.
 
-Taught in ``13_tensor_parallel``.
+Taught in ``14_tensor_parallel``.
 """
 
 import copy

@@ -3,7 +3,7 @@
 ``run_processes`` is ``torch.multiprocessing.spawn`` with a time limit, around one function in a
 process group (gloo, or NCCL where every process finds a GPU). The processes meet through a file,
 and gloo's own connections stay on loopback, so nothing can be reached from outside. Taught in
-``13_tensor_parallel``.
+``14_tensor_parallel``.
 """
 
 import os

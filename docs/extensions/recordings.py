@@ -32,7 +32,7 @@ LARGEST = 400_000  # bytes
 RECORDED = {
     "attention_explorer": ("made", "seed", "d_out", "num_heads"),
     "positions_explorer": ("scheme", "start", "first"),
-    "transformer_block_explorer": ("layers", "residual", "letter"),
+    "induction_heads_explorer": ("layers", "residual", "letter"),
 }
 
 STEPS = {"angle": 26, "length_a": 21}  # controls of which more steps are recorded: what is dragged

@@ -37,6 +37,12 @@ def heads(count, tokens):
     return diagrams.heads_diagram(weights, numbers(count, 7), WORD * tokens)
 
 
+def induction(letters, d):
+    first, second = abs(numbers(2, len(letters)))
+    likeliest = (["o", "i"], [0.9, 0.1])
+    return diagrams.induction_diagram(letters, 1, first, *numbers(2, d), second, *likeliest)
+
+
 def lane(d, blocks):
     names = ("norm1", "attention", "norm2", "feed_forward")
     parts = [dict(zip(names, numbers(4, d), strict=True))] * blocks
@@ -107,6 +113,7 @@ SIZES = {
     ],
     encoder_decoder: [(1,), (2,), (3,), (4,)],
     heads: [(1, 1), (1, 4), (2, 2), (2, 4), (2, 5), (3, 3)],
+    induction: [("holidayholi", 32), ("aba", 3), ("abcdefghijkabcdefghijkab", 32)],
     lane: [(1, 1), (8, 2), (64, 2), (5, 4)],
     look_back: [(1, 2), (3, 64), (9, 11)],
     one_query: [(*size, more) for size, more in product(((1, 1), (3, 2), (6, 3), (9, 3)), BOTH)],

@@ -69,6 +69,18 @@ def test_the_angle_from_key_to_query_is_that_of_the_turns():
     assert [diagram[name].turned() for name in names] == pytest.approx([0.5, 0.5])
 
 
+def test_the_letter_that_the_second_layer_finds_is_marked():
+    before, after, looks = numbers(2, 11)[0], numbers(2, 11)[1], abs(numbers(2, 5))
+    found = (looks[0], before, after, looks[1])
+    diagram = diagrams.induction_diagram("abcab", 2, *found, ["c", "a"], [0.7, 0.2])
+    assert diagram["second layer"].marked_column == 2
+    assert (diagram["second layer"].values[0] == looks[1]).all()
+    assert (diagram["first layer"].values[0] == looks[0]).all()
+    assert (diagram["x + found"].values[0] == after[:6]).all()
+    assert (diagram["“c”, place 2"].values[0] == before[:6]).all()
+    assert diagram["probabilities"].rows == ("c", "a")
+
+
 def test_the_lane_of_one_word_adds_up():
     layers = ("norm1", "attention", "norm2", "feed_forward")
     parts = [dict(zip(layers, numbers(4, 11) * scale, strict=True)) for scale in (1, 2)]

@@ -196,7 +196,7 @@ def test_another_token_keeps_its_score_and_a_letter_at_the_end_stays_there():
         assert softmax.widgets["score"].label.endswith(" (as it was)")
     softmax.widgets["score"].value = 4.0
     assert softmax.state(softmax.settings).scores[5] == 4
-    reader = explorers.transformer_block_explorer()
+    reader = explorers.induction_heads_explorer()
     reader.widgets["phrase"].value = "everywhereeve"
     assert reader.settings["letter"] == 12
     reader.set(letter=3)
@@ -246,9 +246,9 @@ def test_a_value_that_no_control_offers_is_refused_and_nothing_moves(name, value
         ("recurrent", "two words", "letters a to z, not “ ”"),
         ("recurrent", "naïve", "not “ï”"),
         ("recurrent", "a" * 25, "has 25 letters"),
-        ("transformer_block", "", "has 0 letters"),
-        ("transformer_block", "a" * 25, "25 letters"),
-        ("transformer_block", "a1", "not “1”"),
+        ("induction_heads", "", "has 0 letters"),
+        ("induction_heads", "a" * 25, "25 letters"),
+        ("induction_heads", "a1", "not “1”"),
     ],
 )
 def test_a_text_that_cannot_be_read_is_told_why_above_the_last_picture(topic, text, words):

@@ -38,9 +38,9 @@ SAID = [
     ),
     ("masking", {}, "“sour” looks most at “milk”"),
     ("masking", {"tokens_read": 7}, "The rows above it"),
-    ("transformer_block", {}, "“holidayholi” … next, most likely: “d”, "),
-    ("transformer_block", {}, "Last time “d” came after “i”."),
-    ("transformer_block", {"letter": 3, "layers": "one layer"}, "“i” stands here for the first"),
+    ("induction_heads", {}, "“holidayholi” … next, most likely: “d”, "),
+    ("induction_heads", {}, "Last time “d” came after “i”."),
+    ("induction_heads", {"letter": 3, "layers": "one layer"}, "“i” stands here for the first"),
     (
         *("handmade_transformer", {}),
         "From 1024 to 0: “aabaa” goes on with “bababababa” instead of “baabaabaab”, and 19 of 27",

@@ -22,7 +22,7 @@ SECTIONS = {
     "3.6.1 exercise 3.2": ("06_multihead_wrapper",),
     "3.6.2": ("07_fused_multihead",),
     "3.6.2 exercise 3.3": ("07_fused_multihead",),
-    "handmade transformer": ("10_handmade_transformer",),
+    "handmade transformer": ("11_handmade_transformer",),
 }
 NUMBER = re.compile(r"-?(?:\d[\d,_]*\.?\d*(?:e[-+]?\d+)?|inf)")
 

@@ -1,10 +1,10 @@
-"""The repeated phrases of ``09_transformer_block``: two layers find what came before."""
+"""The repeated phrases of ``10_induction_heads``: two layers find what came before."""
 
 import pytest
 import torch
 
+from chapter3_helpers.induction_heads import LetterReader
 from chapter3_helpers.tasks.phrases import (
-    LetterReader,
     continued,
     draw_texts,
     encode,
@@ -12,8 +12,6 @@ from chapter3_helpers.tasks.phrases import (
     share_right,
 )
 from tests.tasks.test_tasks import learned
-from tests.taught_code import first_difference
-from tests.test_taught_code import cell_of
 
 
 def test_a_text_is_one_phrase_of_different_letters_over_and_over():
@@ -24,10 +22,6 @@ def test_a_text_is_one_phrase_of_different_letters_over_and_over():
         assert len(set(text[:length])) == length
         assert all(text[i] == text[i % length] for i in range(24))
     assert texts[:, 0].unique().tolist() == list(range(26))
-
-
-def test_the_notebooks_class_is_this_one():
-    assert first_difference(cell_of("09_transformer_block", "LetterReader"), LetterReader) is None
 
 
 @pytest.mark.parametrize("residual", [True, False])

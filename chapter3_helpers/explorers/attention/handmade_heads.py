@@ -5,7 +5,7 @@ A token is five numbers: a constant, its place in the sentence, and its kind. Th
 hand, written as cosine and sine, and so is the kind: words of one kind point the same way, and the
 kinds of a sentence point far apart. Each head turns these numbers into queries and keys of two
 numbers; where a query and a key point the same way, the weight is large.
-``10_handmade_transformer`` makes a whole model by hand.
+``11_handmade_transformer`` makes a whole model by hand.
 """
 
 import math

@@ -1,9 +1,9 @@
-"""The explorer of ``09_transformer_block``: how two layers continue a phrase, and one cannot.
+"""The explorer of ``10_induction_heads``: how two layers continue a phrase, and one cannot.
 
 Type a phrase and its beginning once more, choose a letter, and see which earlier letters each layer
 looks at and which letter is expected next. Take away a layer, or the residual. A reader is trained
 when it is first needed; that takes some seconds. A class that was written in a notebook's cell is
-shown by ``transformer_block_explorer(LetterReader)``.
+shown by ``induction_heads_explorer(LetterReader)``.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ from chapter3_helpers.explorers.core.inputs import clicked_query_and_key
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import Explorer, described
+from chapter3_helpers.induction_heads import LetterReader
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.read_attention import read_attention
 from chapter3_helpers.recurrent import ALPHABET
 from chapter3_helpers.tasks.phrases import (
     LENGTH,
-    LetterReader,
     encode,
     layer_inputs,
     layer_weights,
@@ -87,7 +87,7 @@ CONTROLS = (
 )
 
 
-class TransformerBlockState(NamedTuple):
+class InductionHeadsState(NamedTuple):
     """What a trained reader makes of a phrase."""
 
     letters: str
@@ -96,20 +96,20 @@ class TransformerBlockState(NamedTuple):
     chances: torch.Tensor  # (T, 26), the probability of every letter to come next, behind each
 
 
-def transformer_block_state(
+def induction_heads_state(
     *, phrase: str, layers: str, residual: bool, reader_class: type[nn.Module]
-) -> TransformerBlockState:
+) -> InductionHeadsState:
     """Let a trained reader read a phrase."""
     letters = read_phrase(phrase)
     reader = trained_reader(reader_class, 1 if layers == ONE else 2, residual).model
     ids = encode(letters)
     with torch.inference_mode():
         chances = torch.softmax(reader(ids), dim=-1)
-    return TransformerBlockState(letters, reader, layer_weights(reader, ids), chances)
+    return InductionHeadsState(letters, reader, layer_weights(reader, ids), chances)
 
 
-def transformer_block_panels(
-    state: TransformerBlockState, *, letter: int, key: int | None, layer: int | None
+def induction_heads_panels(
+    state: InductionHeadsState, *, letter: int, key: int | None, layer: int | None
 ) -> list[Panel]:
     """Return where each layer looks, and what may come next."""
     labels, future = _labels(state.letters), causal_mask(len(state.letters))
@@ -162,7 +162,7 @@ def transformer_block_panels(
     ]
 
 
-def _path(state: TransformerBlockState, layer: int, row: int, column: int | None) -> Panel:
+def _path(state: InductionHeadsState, layer: int, row: int, column: int | None) -> Panel:
     """Return the arithmetic of the weight that was clicked, if a reader's class computes it so."""
     weights, attention = state.weights[layer], state.reader.layers[layer]
     column = int(weights[row].argmax()) if column is None else column
@@ -184,9 +184,9 @@ def _note(letters: str, letter: int, place: int, likeliest: str) -> str:
 
 
 @described(CONTROLS)
-def transformer_block_explorer(
+def induction_heads_explorer(
     reader_class: type[nn.Module] | None = None, /, **settings: Any
 ) -> Explorer:
-    state = partial(transformer_block_state, reader_class=reader_class or LetterReader)
-    panels = transformer_block_panels
+    state = partial(induction_heads_state, reader_class=reader_class or LetterReader)
+    panels = induction_heads_panels
     return Explorer("one layer or two", CONTROLS, state, panels, settings, own=reader_class)

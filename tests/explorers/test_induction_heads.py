@@ -4,18 +4,19 @@ import pytest
 import torch
 
 from chapter3_helpers.explorers.core.panels import Bars, Matrix
-from chapter3_helpers.explorers.transformer_block import (
+from chapter3_helpers.explorers.induction_heads import (
     LIKELIEST,
     ONE,
-    transformer_block_explorer,
+    induction_heads_explorer,
 )
+from chapter3_helpers.induction_heads import LetterReader
 from chapter3_helpers.tasks import phrases
-from chapter3_helpers.tasks.phrases import LetterReader, encode, layer_weights, trained_reader
+from chapter3_helpers.tasks.phrases import encode, layer_weights, trained_reader
 from tests.explorers import Shown, run
 
 
 def shown(**changed):
-    return Shown("transformer_block", **changed)
+    return Shown("induction_heads", **changed)
 
 
 def test_a_reader_is_asked_as_the_controls_say():
@@ -60,7 +61,7 @@ def test_a_class_of_the_readers_is_trained_and_shown(monkeypatch):
         def forward(self, ids):
             return 0 * super().forward(ids)
 
-    explorer = transformer_block_explorer(Silent, layers=ONE)
+    explorer = induction_heads_explorer(Silent, layers=ONE)
     assert "0.04" in explorer.view.value  # 1 / 26
     call = explorer.code(explorer.settings).partition("\n\n#")[0]
     assert "reader_class=Silent," in call
@@ -78,7 +79,7 @@ def test_what_fails_in_a_class_of_the_readers_is_said_in_place_of_the_picture(mo
                 raise RuntimeError("one layer is too few")
             return super().forward(ids)
 
-    explorer = transformer_block_explorer(Own)
+    explorer = induction_heads_explorer(Own)
     before = explorer.view.value
     explorer.set(layers=ONE)
     said, _, dimmed = explorer.view.value.partition("c3-stale")
@@ -89,7 +90,7 @@ def test_what_fails_in_a_class_of_the_readers_is_said_in_place_of_the_picture(mo
 
 
 def test_a_training_is_seen_in_the_explorer_and_is_gone_at_the_end(monkeypatch):
-    explorer, seen = transformer_block_explorer(), []
+    explorer, seen = induction_heads_explorer(), []
 
     def panels(settings):
         print("repeated phrases:  50%|####    | 200/400 batches", end="")
