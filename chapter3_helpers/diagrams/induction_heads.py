@@ -40,7 +40,7 @@ def induction_diagram(
     >>> ones, looks = np.ones(4), np.eye(3)
     >>> diagram = induction_diagram("aba", 1, looks[0], ones, ones, looks[1], ["b"], [1.0])
     >>> print(diagram.description.splitlines()[1])
-    “b”, place 1 (4,) -> reads -> first layer (1, 3) -> + -> x + found (4,)
+    “b”, place 1 (4,) -> first layer (1, 3) -> + -> x + found (4,)
     """
     names = [*letters]
     earlier, last = f"“{names[found]}”, place {found}", f"“{names[-1]}”, place {len(names) - 1}"
@@ -67,9 +67,9 @@ def induction_diagram(
         ),
     ]
     arrows = [
-        Arrow(earlier, "first layer", "reads"),
+        Arrow(earlier, "first layer"),
         Arrow("first layer", "x + found", "+"),
-        Arrow(last, "second layer", "looks"),
+        Arrow(last, "second layer"),
         Arrow("second layer", "probabilities", "copies"),
     ]
     title = f"How the last “{names[-1]}” finds “{names[found]}”"
