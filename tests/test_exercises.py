@@ -28,7 +28,7 @@ from chapter3_helpers.exercises.masking import BLIND, PADDING, PREFIX, WINDOW
 from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT
 from chapter3_helpers.exercises.performance import EQUAL_SHARES, MERGE, ONE_TOKEN
 from chapter3_helpers.exercises.positions import MASK_ALONE
-from chapter3_helpers.exercises.recurrent import WORDS
+from chapter3_helpers.exercises.recurrent import ADDITIVE_SCORES, ALIGNMENT, TIMES_READ, WORDS
 from chapter3_helpers.exercises.softmax import DECLINE, HALF, SCORES_FROM_WEIGHTS, STABLE
 from chapter3_helpers.exercises.tensor_parallel import KV_HEADS_HERE
 from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS, CIRCLE, DIVISOR
@@ -395,6 +395,16 @@ def by_the_place(kind):
     return ("W_query", kind(np.argwhere(np.ones((1, 1)))[0]))
 
 
+def by_loop(query, keys, W, U, v):
+    return torch.stack([v @ torch.tanh(W @ query + U @ key) for key in keys])
+
+
+def alignment(kind):
+    return lambda order: [
+        [kind(place == column) for column in range(len(order))] for place in order
+    ]
+
+
 @pytest.mark.parametrize(
     ("exercise", "attempt", "verdict"),
     [
@@ -481,6 +491,28 @@ def by_the_place(kind):
         (ONE_TOKEN, 0.25, "two operations for each weight"),
         (ONE_TOKEN, 1.0, "weights of two bytes"),
         (WORDS, 260, "one choice among 26 x 10"),
+        (WORDS, 26.0**10, "correct."),
+        (WORDS, np.int64(26) ** 10, "correct."),
+        (WORDS, torch.tensor(26) ** 10, "correct."),
+        (WORDS, 26**10 - 1, "and that is not it"),
+        (WORDS, 26**10 - 100_000, "and that is not it"),
+        (ALIGNMENT, alignment(float), "correct."),
+        (ALIGNMENT, lambda order: np.eye(len(order))[order], "correct."),
+        (
+            ALIGNMENT,
+            lambda order: torch.stack([torch.eye(len(order))[i] for i in order]),
+            "correct.",
+        ),
+        (ALIGNMENT, alignment(int), "Floats were asked for"),
+        (
+            ALIGNMENT,
+            lambda order: torch.eye(len(order), dtype=torch.int64)[order],
+            "are torch.int64",
+        ),
+        (ALIGNMENT, lambda order: torch.eye(len(order), dtype=torch.bool)[order], "are torch.bool"),
+        (TIMES_READ, lambda weights: torch.einsum("qk->k", weights), "correct."),
+        (TIMES_READ, lambda weights: torch.ones(len(weights)) @ weights, "correct."),
+        (ADDITIVE_SCORES, by_loop, "correct."),
         (WORDS, 10**26, "words of 26 letters from an alphabet of ten"),
         (MASK_ALONE, torch.tensor(SAME_WORD), "Equal words have equal vectors"),
         (HALF, 5.0, "the ratio of its weight"),

@@ -19,10 +19,11 @@ FEW_NUMBERS = 3  # where they stand in the cells
 def encoder_decoder_diagram(
     states: Any, read: Sequence[str], written: Sequence[str], last: Any, decoded: Any
 ) -> Diagram:
-    """Draw how a translator reads letter by letter, and what its decoder receives.
+    """Draw how a translator reads in both directions, and what its decoder receives.
 
     Args:
-        states: of the encoder, (T, d), one after each letter.
+        states: of the encoder, (T, d), one after each letter: d / 2 numbers read forwards, then
+            d / 2 read backwards.
         read: the T letters.
         written: what the decoder writes, T letters.
         last: (d,), where both directions of the encoder end: all that the decoder receives, at
@@ -30,33 +31,40 @@ def encoder_decoder_diagram(
         decoded: the states of the decoder, (T, d), one for each letter that it writes.
 
     >>> import numpy as np
-    >>> states = np.ones((2, 3))
+    >>> states = np.ones((2, 4))
     >>> diagram = encoder_decoder_diagram(states, "ab", "BA", last=states[0], decoded=states)
-    >>> [arrow.target for arrow in diagram.arrows if arrow.source == "last"]
-    ['decoder 1', 'decoder 2']
+    >>> [arrow.source for arrow in diagram.arrows if arrow.target == "last"]
+    ['forwards 2', 'backwards 1']
     """
-    states = to_array(states)
-    T, limit = len(states), np.abs(states).max()
-    reads, kept, steps, writes = (
-        [f"{name} {i + 1}" for i in range(T)] for name in ("read", "state", "decoder", "write")
+    states, last = to_array(states), to_array(last)
+    T, half, few = len(states), states.shape[1] // 2, MOST_NUMBERS // 2
+    limit = np.abs(states).max()
+    reads, forwards, backwards, steps, writes = (
+        [f"{name} {i + 1}" for i in range(T)]
+        for name in ("read", "forwards", "backwards", "decoder", "write")
     )
-    blocks = [_first("last", ((T - 1) // 2, 2), last, limit)]
+    ends = np.concatenate([last[:half][:few], last[half:][:few]])
+    shape = f"({half} + {len(last) - half})"
+    blocks = [Block("last", (T, 3), ends, shape=shape, limit=limit)]
     for i in range(T):
         blocks += [
-            one_word(reads[i], (i, 0), read[i]),
-            _first(kept[i], (i, 1), states[i], limit),
-            _first(steps[i], (i, 3), decoded[i], limit),
-            one_word(writes[i], (i, 4), written[i]),
+            _first(forwards[i], (i, 0), states[i, :half], limit, few),
+            one_word(reads[i], (i, 1), read[i]),
+            _first(backwards[i], (i, 2), states[i, half:], limit, few),
+            _first(steps[i], (i, 4), decoded[i], limit),
+            one_word(writes[i], (i, 5), written[i]),
         ]
-    ends = Arrow((kept[0], kept[-1]), "last", "half of each", via="below")
     arrows = [
-        *(Arrow(*pair) for pair in zip(reads, kept, strict=True)),
-        *(Arrow(*pair) for pair in pairwise(kept)),
-        ends if T > 1 else Arrow(kept[0], "last", via="below"),
+        *(Arrow(*pair) for pair in zip(reads, forwards, strict=True)),
+        *(Arrow(*pair) for pair in pairwise(forwards)),
+        *(Arrow(*pair) for pair in zip(reads, backwards, strict=True)),
+        *(Arrow(*pair) for pair in pairwise(reversed(backwards))),
+        Arrow(forwards[-1], "last"),
+        Arrow(backwards[0], "last", via="below"),
         *(Arrow("last", step, via="below") for step in steps),
         *(Arrow(*pair) for pair in (*pairwise(steps), *zip(steps, writes, strict=True))),
     ]
-    return Diagram("Everything through the last state", blocks, arrows)
+    return Diagram("Everything through one state, last", blocks, arrows)
 
 
 def look_back_diagram(

@@ -175,7 +175,7 @@ def _numbers(value: Any) -> np.ndarray | None:
 def _tolerance(expected: Any) -> float:
     """Return how far a number may be from the expected one: a count has to be exact."""
     values = expected if isinstance(expected, tuple | list) else [expected]
-    return 1e-9 if all(isinstance(value, int) for value in values) else TOLERANCE
+    return 1e-15 if all(isinstance(value, int) for value in values) else TOLERANCE
 
 
 def _describe(value: Any) -> str:

@@ -1,5 +1,10 @@
 """The exercises of ``00_why_attention``."""
 
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 import torch
 from torch.nn import functional
 
@@ -8,6 +13,17 @@ from chapter3_helpers.exercises import Exercise
 
 def _alignment(order):
     return torch.eye(len(order))[order]
+
+
+def _asks_for_floats(attempt: Callable[..., Any], case: tuple) -> str:
+    answer = attempt(*case)
+    kind = answer.dtype if isinstance(answer, torch.Tensor) else np.asarray(answer).dtype
+    return (
+        ""
+        if "float" in str(kind)
+        else f"The places are right, but these numbers are {kind}. Floats were asked for: a matrix "
+        "product of weights and states needs them."
+    )
 
 
 def _additive_scores(query, keys, W, U, v):
@@ -37,6 +53,12 @@ WORDS = Exercise(
         "choices, one after another, so their numbers multiply.": lambda: 26 * 10,
         "That counts words of 26 letters from an alphabet of ten: base and exponent have changed "
         "places.": lambda: 10**26,
+        "That counts the words in which no letter comes twice. Here a letter may come again.": (
+            lambda: math.perm(26, 10)
+        ),
+        "That counts all words of up to ten letters. Here every word has ten.": (
+            lambda: sum(26**length for length in range(1, 11))
+        ),
     },
 )
 
@@ -81,6 +103,7 @@ ALIGNMENT = Exercise(
             lambda order: torch.eye(len(order)).flip(0)
         ),
     },
+    demand=_asks_for_floats,
 )
 
 ADDITIVE_SCORES = Exercise(
@@ -101,5 +124,10 @@ ADDITIVE_SCORES = Exercise(
         ),
         "This compares by a dot product, as the notebooks from 01 on do. The additive score adds "
         "the projections instead.": lambda query, keys, W, U, v: keys @ query,
+        "These are weights. The scores are asked for, before softmax.": (
+            lambda query, keys, W, U, v: torch.softmax(
+                _additive_scores(query, keys, W, U, v), dim=0
+            )
+        ),
     },
 )

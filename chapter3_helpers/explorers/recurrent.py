@@ -43,11 +43,11 @@ def read_letters(word: str) -> str:
 
 
 CONTROLS = (
-    TextField("word", "word", "internationalisation", "Type a word of your own, letters a to z"),
+    TextField("word", "word", "understanding", "Type a word of your own, letters a to z"),
     Steps(
         "read",
         "letters read",
-        9,
+        10,
         "How much of the word is to be translated",
         options=up_to(read_letters),
         play=900,

@@ -37,6 +37,17 @@ def test_shadows_are_as_long_as_the_dot_product(angle):
     assert diagram.blocks[0].shape == f"a · b = {np.cos(turn):z.2f}"  # never -0.00
 
 
+def test_the_decoder_receives_the_ends_of_both_directions():
+    states = numbers(3, 16)
+    last = np.concatenate([states[2, :8], states[0, 8:]])
+    diagram = diagrams.encoder_decoder_diagram(states, "cat", "TAC", last=last, decoded=states)
+    ends = [diagram[end].values for end in ("forwards 3", "backwards 1")]
+    np.testing.assert_array_equal(diagram["last"].values, np.concatenate(ends, axis=1))
+    sources = [arrow.source for arrow in diagram.arrows if arrow.target == "last"]
+    assert sources == ["forwards 3", "backwards 1"]
+    assert "backwards 3 (first 4 of 8) -> backwards 2 (first 4 of 8) -> backwards 1" in str(diagram)
+
+
 def test_heads_say_every_weight_and_stand_side_by_side_on_one_scale():
     weights = [[0.99, 0.01, 0.0], [0.25, 0.5, 0.25]]
     diagram = diagrams.heads_diagram(weights, [[1.0, 2.0], [3.0, -4.0]], "abc")
