@@ -114,8 +114,7 @@ EDITS = {
         "        scores = mask_scores(scores)",
         "        # scores = mask_scores(scores)",
         {
-            'title="weights of the class': "Your    0.1",
-            "attention(leap_x)": "Your     another",
+            "functional.scaled_dot_product_attention": "function: False",
             "attention_explorer(CausalAttention)": "every token sees the future",
             "attention.state_dict()": None,
         },
@@ -126,9 +125,9 @@ EDITS = {
         " / keys.shape[-1] ** 0.5",
         "",
         {
-            'title="weights of the class': "",
+            "functional.scaled_dot_product_attention": "function: False",
             "attention_explorer(CausalAttention)": "does not divide the scores",
-            "attention(leap_x)": None,
+            "attention.state_dict()": None,
         },
     ),
     "06 with head 0 alone": (

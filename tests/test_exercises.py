@@ -277,6 +277,10 @@ def carry(turn):
     return carry_weights
 
 
+def some_zero(module, x):
+    return any(bool((module(x) == 0).any()) for _ in range(100))
+
+
 def tosses(passes, answer=bool):
     def tosses_coins(module, x):
         outputs = torch.stack([module(x) for _ in range(passes)])
@@ -442,6 +446,7 @@ def alignment(kind):
         (TOSSES_COINS, tosses(100), "correct."),
         (TOSSES_COINS, tosses(100, answer=lambda truth: truth), "correct."),
         (TOSSES_COINS, tosses(100, answer=lambda truth: truth.numpy()), "correct."),
+        (TOSSES_COINS, some_zero, "A 0 in the answer does not come from a coin"),
         (TOSSES_COINS, tosses(49), "Two passes may be equal by luck"),
         (TOSSES_COINS, tosses(100, answer=int), "is 1, and that is not it"),
         (HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[1], "The shape is right"),

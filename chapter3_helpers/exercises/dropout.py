@@ -62,6 +62,13 @@ def _switched_back() -> tuple[nn.Module, torch.Tensor]:
     return model, x
 
 
+def _zeros_without_dropout() -> tuple[nn.Module, torch.Tensor]:
+    """Return a model of which some numbers are always 0, and tokens for it."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(2)
+        return nn.Sequential(nn.Linear(3, 4), nn.ReLU()).eval(), _heads(T=8)[1]
+
+
 def _training_without_dropout() -> tuple[nn.Module, torch.Tensor]:
     head, x = _heads(T=4, p=0.0)
     return head.train(), x
@@ -147,6 +154,7 @@ TOSSES_COINS = Exercise(
         _switched_back(),
         _training_without_dropout(),
         _heads(_RarelyDropping, T=3),
+        _zeros_without_dropout(),
     ),
     misconceptions={
         "`training` says what the module was told, not what it does: one of these was told to "
@@ -156,6 +164,10 @@ TOSSES_COINS = Exercise(
         "You looked for any part in training mode. That does not find dropout that was written "
         "as a function, and a part without dropout may well be in training mode.": (
             lambda module, x: any(part.training for part in module.modules())
+        ),
+        "A 0 in the answer does not come from a coin every time: ReLU writes zeros, too. Compare "
+        "answers with one another.": (
+            lambda module, x: any(bool((module(x) == 0).any()) for _ in range(201))
         ),
         "Two passes may be equal by luck, and where few weights are dropped they often are. Try "
         "more often.": _tosses_coins(passes=2),

@@ -17,8 +17,11 @@ from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_then_renormalise
-from chapter3_helpers.sentence import TOKENS, example_inputs
+from chapter3_helpers.tasks.riddles import ANIMALS, WORDS, encode
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
+
+TOKENS, X = encode("Rex barks and eats bones.")
+SEED = 10  # the head of the notebook, before its training
 
 
 def _in_training(training: bool) -> bool:
@@ -62,7 +65,7 @@ CONTROLS = (
 
 
 class DropoutState(NamedTuple):
-    """Queries, keys and values (6, 2); causal weights (6, 6), and what dropout makes of them."""
+    """Queries, keys and values (6, 12); causal weights (6, 6), and what dropout makes of them."""
 
     queries: torch.Tensor
     keys: torch.Tensor
@@ -74,11 +77,11 @@ class DropoutState(NamedTuple):
 
 def dropout_state(*, draw: int, p: float, training: bool, seed: int, coins: str) -> DropoutState:
     """Drop weights so many times."""
-    with seeded(789):
-        attention, x = SelfAttention_v2(3, 2), example_inputs()
+    with seeded(SEED):
+        head = SelfAttention_v2(len(WORDS), len(ANIMALS))
     with torch.no_grad():
-        weights = mask_then_renormalise(attention.attention_weights(x))
-        queries, keys, values = attention.W_query(x), attention.W_key(x), attention.W_value(x)
+        weights = mask_then_renormalise(head.attention_weights(X))
+        queries, keys, values = head.W_query(X), head.W_key(X), head.W_value(X)
     draws = weights[None]  # in evaluation nothing is dropped
     if training:
         kept = dropout_mask((draw, *weights.shape), p, seed, coins)

@@ -1,14 +1,14 @@
-"""Which animal? Two clues, one of them better: what a head learns with dropout and without.
+"""Which animal? A name to learn by heart, and two clues that are usually right.
 
-*It barks and eats bones.* The sound gives the animal away every time, the food four times out of
-five. The animal is read from the row of the full stop. A head that keeps all its weights learns to
-look only at the sound, and has to guess where the sound is missing. A head that loses weights at
-random while it learns looks at both clues.
+*Rex barks and eats bones.* Each name stands in one riddle only. Sound and food are the animal's own
+four times out of five. The animal is read from the row of the full stop. A head that keeps all its
+weights learns names by heart and relies on them alone; one that loses weights at random while it
+learns relies on all three clues.
 
 Taught in ``05_dropout``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -33,9 +33,63 @@ CLUES = {  # what it sounds like, what it usually eats
 }
 ANIMALS = tuple(CLUES)
 SOUNDS, FOODS = zip(*CLUES.values(), strict=True)
-WORDS = (*SOUNDS, *FOODS, "it", "and", "eats", ".")
-T = 6  # it, sound, and, eats, food, full stop
-USUAL_FOOD = 0.8  # how often the food is the animal's own; else it is that of any animal
+# ten lines, each with one name for each of the twelve animals
+NAME_LINES = """
+Rex Luna Bella Rocky Rosie Donald Heidi Henny Archie Maya Kermit Nagini
+Max Tom Daisy Spirit Wilbur Daffy Billy Penny Hedwig Buzz Froggo Kaa
+Bruno Felix Clara Star Peppa Daphne Nanny Martha Olga Honey Trevor Monty
+Fido Kitty Molly Bucky Babe Jemima Gruff Dora Otto Willy Hoppy Slinky
+Lassie Simba Berta Shadow Piggy Ping Zick Greta Ollie Beatrice Croaky Sid
+Buddy Minka Lotte Blaze Oscar Quincy Capri Hilda Athena Bumble Lily Zara
+Charlie Misty Elsa Ginger Truffle Paddle Pan Pippa Merlin Nora Tad Viper
+Sam Oreo Hazel Apollo Hamlet Webster Vanilla Frieda Wanda Ben Leap Noodle
+Rusty Nala Gerda Comet Porky Waddle Snowy Ruby Silas Polly Jumper Cleo
+Wolf Salem Maggie Silver Bacon Ferdi Olive Sunny Ulla Goldie Pond Medusa
+"""
+NAMES = tuple(NAME_LINES.split())
+FULL_STOP = "full stop"
+WORDS = (*NAMES, *SOUNDS, *FOODS, "and", "eats", FULL_STOP)
+T = 6  # name, sound, and, eats, food, full stop
+USUAL = 0.8  # how often a clue is the animal's own; else it is that of any animal
+
+
+class Riddle(NamedTuple):
+    """A riddle and its answer."""
+
+    text: str
+    animal: str
+
+
+def draw(names: Sequence[str], seed: int = 0) -> list[Riddle]:
+    """Draw a riddle for each name; the animals take turns, so ``NAMES`` has ten of each.
+
+    >>> draw(["Rex"])
+    [Riddle(text='Rex barks and eats bones.', animal='dog')]
+    """
+    generator = torch.Generator().manual_seed(seed)
+    animals = torch.arange(len(names)) % len(ANIMALS)
+    others = torch.randint(len(ANIMALS), (2, len(names)), generator=generator)
+    usual = torch.rand(2, len(names), generator=generator) < USUAL
+    sounds, foods = torch.where(usual, animals, others)
+    places = zip(names, animals, sounds, foods, strict=True)
+    return [
+        Riddle(f"{name} {SOUNDS[sound]} and eats {FOODS[food]}.", ANIMALS[animal])
+        for name, animal, sound, food in places
+    ]
+
+
+def swap_names(riddles: Iterable[Riddle]) -> list[Riddle]:
+    """Give the name of each riddle both clues of every other animal; the answer stays the name's.
+
+    >>> swap_names([Riddle("Rex barks and eats bones.", "dog")])[0]
+    Riddle(text='Rex meows and eats fish.', animal='dog')
+    """
+    return [
+        Riddle(f"{riddle.text.split()[0]} {sound} and eats {food}.", riddle.animal)
+        for riddle in riddles
+        for animal, (sound, food) in CLUES.items()
+        if animal != riddle.animal
+    ]
 
 
 def encode(riddle: str) -> tuple[tuple[str, ...], torch.Tensor]:
@@ -44,82 +98,86 @@ def encode(riddle: str) -> tuple[tuple[str, ...], torch.Tensor]:
     Any other word is a row of zeros, as if it had not been understood.
 
     Returns:
-        The tokens, and a float32 tensor of shape (T, 28).
+        The tokens, and a float32 tensor of shape (T, 147).
 
     Raises:
         TypeError, ValueError: ``riddle`` is not a string, or has no word.
 
-    >>> tokens, x = encode("It sneezes and eats bones.")
+    >>> tokens, x = encode("Momo barks and eats bones.")
     >>> tokens
-    ('it', 'sneezes', 'and', 'eats', 'bones', '.')
+    ('Momo', 'barks', 'and', 'eats', 'bones', 'full stop')
     >>> x.shape, x.sum(dim=-1)
-    (torch.Size([6, 28]), tensor([1., 0., 1., 1., 1., 1.]))
+    (torch.Size([6, 147]), tensor([0., 1., 1., 1., 1., 1.]))
     """
     if not isinstance(riddle, str):
         raise TypeError(f"riddle must be a string, got {type(riddle).__name__}")
-    words = riddle.lower().replace(",", " ").replace(".", " ").split()
+    words = riddle.replace(",", " ").replace(".", " ").split()
     if not words:
-        raise ValueError(f"riddle must hold a word, such as 'It barks', got {riddle!r}")
-    tokens = (*words, ".")
+        raise ValueError(f"riddle must hold a word, such as 'Rex barks', got {riddle!r}")
+    tokens = (*words, FULL_STOP)
     x = torch.zeros(len(tokens), len(WORDS))
     for row, token in enumerate(tokens):
-        if token in WORDS:
-            x[row, WORDS.index(token)] = 1
+        column = COLUMNS.get(token.lower())
+        if column is not None:
+            x[row, column] = 1
     return tokens, x
 
 
-def train(model: nn.Module, batches: int = 400, **options: Any) -> list[float]:
-    """Train a model, (B, 6, 28) to (B, 6, 12), to name the animal in the row of the full stop.
+COLUMNS = {word.lower(): column for column, word in enumerate(WORDS)}
 
-    Every batch has 32 new riddles. ``options`` are those of ``minimise``, and so is the result.
+
+def encode_all(riddles: Sequence[Riddle]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return x (B, 6, 147) and the answers' places among ``ANIMALS`` (B,)."""
+    x = torch.stack([encode(riddle.text)[1] for riddle in riddles])
+    return x, torch.tensor([ANIMALS.index(riddle.animal) for riddle in riddles])
+
+
+def train(
+    model: nn.Module, riddles: Sequence[Riddle], batches: int = 400, **options: Any
+) -> list[float]:
+    """Train a model, (B, 6, 147) to (B, 6, 12), to name the animal in the row of the full stop.
+
+    Every batch holds all the riddles. ``options`` are those of ``minimise``, and so is the result.
     """
-    riddles = [_encode_all(f"it {sound} and eats {food}" for food in FOODS) for sound in SOUNDS]
-    by_clues = torch.stack(riddles)  # (sounds, foods, 6, 28)
+    x, animals = encode_all(riddles)
 
-    def draw_loss(generator: torch.Generator) -> torch.Tensor:
-        animals, others = torch.randint(len(ANIMALS), (2, 32), generator=generator)
-        usual = torch.rand(32, generator=generator) < USUAL_FOOD
-        x = by_clues[animals, torch.where(usual, animals, others)]  # (B, 6, 28)
+    def draw_loss(_: torch.Generator) -> torch.Tensor:
         return functional.cross_entropy(model(x)[:, -1], animals)
 
     return minimise(model, draw_loss, batches, 0.05, "animals", **options)
 
 
+@torch.no_grad()
+def share_right(model: nn.Module, riddles: Sequence[Riddle]) -> float:
+    """Return how often a model answers with a riddle's animal, in the mode that it is in."""
+    x, animals = encode_all(riddles)
+    return (model(x)[:, -1].argmax(dim=-1) == animals).float().mean().item()
+
+
+@torch.no_grad()
+def mean_loss(model: nn.Module, riddles: Sequence[Riddle]) -> float:
+    """Return a model's mean loss, in the mode that it is in."""
+    x, animals = encode_all(riddles)
+    return functional.cross_entropy(model(x)[:, -1], animals).item()
+
+
 class Report(NamedTuple):
-    """The probability that a model gives to the right animal: its mean over the twelve."""
+    """How often a model is right in training, its loss on new riddles, and how often its answer is
+    the animal of the name where the name speaks against both clues."""
 
-    both_clues: float
-    sound_alone: float
-    food_alone: float
-
-
-@torch.no_grad()
-def report(model: nn.Module) -> Report:
-    """Try a model with both clues and with one left out, in the mode that it is in.
-
-    In training mode dropout differs from pass to pass, so the mean is taken over 100 passes.
-    """
-    asked = (
-        [f"it {sound} and eats {food}" for sound, food in CLUES.values()],
-        [f"it {sound} and eats something" for sound in SOUNDS],
-        [f"it sneezes and eats {food}" for food in FOODS],
-    )
-    means = []
-    for riddles in asked:
-        x = _encode_all(riddles)  # (12, 6, 28)
-        shares = model(x.repeat(100, 1, 1))[:, -1].softmax(dim=-1)  # (1200, 12)
-        right = shares.unflatten(0, (100, len(ANIMALS))).diagonal(dim1=-2, dim2=-1)
-        means.append(right.mean().item())
-    return Report(*means)
+    right_in_training: float
+    loss_on_new_riddles: float
+    follows_the_name: float
 
 
-def _encode_all(riddles: Iterable[str]) -> torch.Tensor:
-    return torch.stack([encode(riddle)[1] for riddle in riddles])
+def report(model: nn.Module, training: Sequence[Riddle], new: Sequence[Riddle]) -> Report:
+    """Test a model on its training riddles, on new ones and with names swapped, in the mode that
+    it is in."""
+    follows = share_right(model, swap_names(training))
+    return Report(share_right(model, training), mean_loss(model, new), follows)
 
 
 @torch.no_grad()
-def probabilities(model: nn.Module, riddle: str) -> dict[str, float]:
-    """Return the probability that a model gives to each animal, the likeliest first."""
-    shares = model(encode(riddle)[1])[-1].softmax(dim=-1)  # (12,)
-    order = shares.argsort(descending=True).tolist()
-    return {ANIMALS[i]: shares[i].item() for i in order}
+def answer(model: nn.Module, riddle: str) -> str:
+    """Return the animal to which a model gives the largest probability."""
+    return ANIMALS[model(encode(riddle)[1])[-1].argmax()]
