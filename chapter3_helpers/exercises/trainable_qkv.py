@@ -129,15 +129,15 @@ MERGE = Exercise(
 
 DIVISOR = Exercise(
     name="03e",
-    solution=lambda d_k, spread: spread**2 * d_k**0.5,
+    solution=lambda D, spread: spread**2 * D**0.5,
     cases=((64, 0.5), (9, 3.0)),
     misconceptions={
         "That is right for a spread of 1 only. Every product in the sum holds one entry of the "
-        "query and one of the key.": lambda d_k, spread: d_k**0.5,
+        "query and one of the key.": lambda D, spread: D**0.5,
         "The spread comes in twice, once from the query and once from the key.": (
-            lambda d_k, spread: spread * d_k**0.5
+            lambda D, spread: spread * D**0.5
         ),
-        "It is variances that add up over the d_k products; the standard deviation is the square "
-        "root of their sum.": lambda d_k, spread: spread**2 * d_k,
+        "It is variances that add up over the D products; the standard deviation is the square "
+        "root of their sum.": lambda D, spread: spread**2 * D,
     },
 )

@@ -1,4 +1,4 @@
-"""The explorer of ``03_trainable_qkv``: how d_k saturates softmax, and what scaling does."""
+"""The explorer of ``03_trainable_qkv``: how wide keys saturate softmax, and what scaling does."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -24,7 +24,7 @@ UNSCALED, SCALED = "unscaled", "scaled"
 DRAWS = 12  # of queries and keys, for a steady mean of the slope
 
 CONTROLS = (
-    Steps("d_k", "d_k", 64, "Numbers in a query and a key", options=WIDTHS, play=1200),
+    Steps("d_k", "D", 64, "Numbers in a query and a key", options=WIDTHS, play=1200),
     Seed("seed", "seed", 123, "Another seed draws other queries and keys"),
     *clicked_query_and_key(lambda: TOKENS),
     Clicked(
@@ -74,10 +74,10 @@ def trainable_qkv_panels(
     key: int | None,
     matrix: str | None,
 ) -> list[Panel]:
-    """Return both weight matrices, and the slopes at every d_k for this seed."""
+    """Return both weight matrices, and the slopes at every width for this seed."""
     titles = {
         UNSCALED: "weights without the division",
-        SCALED: "weights, scores divided by sqrt(d_k)",
+        SCALED: "weights, scores divided by sqrt(D)",
     }
     panels: list[Panel] = [Note(_note(d_k, state))]
     path = []
@@ -101,12 +101,12 @@ def trainable_qkv_panels(
     states = [trainable_qkv_state(d_k=width, seed=seed) for width in WIDTHS]
     curves = Curves(
         f"slope of softmax, mean of {DRAWS} draws",
-        "d_k",
+        "D",
         "how strongly the weights react",
         WIDTHS,
         {
             "without the division": [state.unscaled_slope for state in states],
-            "divided by sqrt(d_k)": [state.scaled_slope for state in states],
+            "divided by sqrt(D)": [state.scaled_slope for state in states],
         },
         mark=d_k,
         log="x",
@@ -120,7 +120,7 @@ def _mean_largest(weights: torch.Tensor) -> str:
 
 def _note(d_k: int, state: TrainableQKVState) -> str:
     if d_k == 1:
-        return "At d_k = 1 both are the same: the divisor is 1."
+        return "At D = 1 both are the same: the divisor is 1."
     return (
         f"The slope of softmax is {state.unscaled_slope:.2f} without the division and "
         f"{state.scaled_slope:.2f} with it. The largest weight of a row is "

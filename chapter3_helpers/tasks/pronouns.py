@@ -168,12 +168,16 @@ class PlainAttention(nn.Module):
 
 
 def train(
-    model: nn.Module, sentences: Sequence[str], batches: int = 500, **options: Any
+    model: nn.Module,
+    sentences: Sequence[str],
+    batches: int = 500,
+    title: str = "pronouns",
+    **options: Any,
 ) -> list[float]:
     """Train a model, (B, T, 38) to (B, T, 3), to give the right pronoun in the adjective's row.
 
-    The sentences are equally long and have one adjective each; a batch has 32 of them. ``options``
-    are those of ``minimise``, and so is the result.
+    The sentences are equally long and have one adjective each; a batch has 32 of them. ``title``
+    and ``options`` are those of ``minimise``, and so is the result.
 
     >>> _ = torch.manual_seed(0)
     >>> model, sentences = SelfAttention_v2(38, 3), ["the milk was sour", "the tea was sour"]
@@ -188,7 +192,7 @@ def train(
         logits = _rows(model(x[drawn]), adjectives[drawn])  # (B, T, 3) -> (B, 3)
         return functional.cross_entropy(logits, pronouns[drawn])
 
-    return minimise(model, draw_loss, batches, 0.1, "pronouns", **options)
+    return minimise(model, draw_loss, batches, 0.1, title, **options)
 
 
 class Report(NamedTuple):
@@ -202,16 +206,24 @@ class Report(NamedTuple):
 @torch.no_grad()
 def report(model: nn.Module, sentences: Sequence[str]) -> Report:
     """Try a model on sentences of equal length, in the mode that it is in, training or not."""
-    x, adjectives, nouns, pronouns = _encode_all(sentences)
-    logits = _rows(model(x), adjectives)  # (N, 3)
+    x, adjectives, nouns, _ = _encode_all(sentences)
     weights = model.attention_weights(x)  # (N, T, T), or with heads (N, H, T, T)
     weights = weights.mean(dim=1) if weights.dim() == 4 else weights
     weights = _rows(weights, adjectives)  # (N, T)
     return Report(
-        (logits.argmax(dim=-1) == pronouns).float().mean().item(),
+        share_right(model, sentences),
         (weights.argmax(dim=-1) == nouns).float().mean().item(),
         _rows(weights, nouns).mean().item(),
     )
+
+
+@torch.no_grad()
+def share_right(model: nn.Module, sentences: Sequence[str]) -> float:
+    """Return how often a model, whatever it is made of, gives the right pronoun."""
+    x, adjectives, _, pronouns = _encode_all(sentences)
+    logits = torch.cat([model(some) for some in x.split(500)])  # (N, T, 3); all at once are large
+    logits = _rows(logits, adjectives)  # (N, 3)
+    return (logits.argmax(dim=-1) == pronouns).float().mean().item()
 
 
 @torch.no_grad()
