@@ -41,7 +41,7 @@ CONTROLS = (
     Steps(
         "score",
         "to",
-        -4.0,
+        -2.0,
         "The score that this token gets",
         options=_score_options,
         returns_to=own_score,
