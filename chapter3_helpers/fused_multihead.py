@@ -157,12 +157,9 @@ class FusedMultiHeadAttention(nn.Module):
         """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
         batch = x.reshape(-1, *x.shape[-2:])  # (B, T, d_in), since torch's kernel wants a batch
         queries, keys, values = self._project(batch)
+        dropout_p = self.dropout.p if self.dropout.training else 0.0
         context = functional.scaled_dot_product_attention(
-            queries,
-            keys,
-            values,
-            is_causal=True,
-            dropout_p=self.dropout.p if self.dropout.training else 0.0,
+            queries, keys, values, is_causal=True, dropout_p=dropout_p
         )  # (B, H, T, D)
         context = self.out_proj(join_heads(context))  # (B, T, d_out)
         return context.reshape(*x.shape[:-1], -1)  # (..., T, d_out)

@@ -456,6 +456,7 @@ def alignment(kind):
         (GPT2_ATTENTION, size_of_attention(kind=np.array), "correct."),
         (GPT2_ATTENTION, size_of_attention(kind=torch.tensor), "correct."),
         (GPT2_ATTENTION, size_of_attention(error=1), "1 of 2 numbers are"),
+        (GPT2_ATTENTION, lambda H, d, T: (64, d * (4 * d + 1)), "1 of 2 numbers are"),
         (GPT2_ATTENTION, size_of_attention(error=64, kind=torch.tensor), "1 of 2 numbers are not"),
         (WINDOW_ATTENTION, attend(lambda hidden: hidden), "correct."),
         (
@@ -464,6 +465,14 @@ def alignment(kind):
             "You hide the future as well",
         ),
         (WINDOW_ATTENTION, attend(lambda hidden: hidden, lambda D: D), "scaled twice"),
+        (WINDOW_ATTENTION, lambda q, k, v, h: attend(lambda h: h)(k, q, v, h), "The shape is"),
+        (WINDOW_ATTENTION, lambda q, k, v, h: attend(lambda h: h)(q, q, v, h), "The shape is"),
+        (WINDOW_ATTENTION, lambda q, k, v, h: attend(lambda h: h)(q, k, k, h), "The shape is"),
+        (
+            WINDOW_ATTENTION,
+            lambda q, k, v, h: torch.softmax((q @ k.mT / q.shape[-1] ** 0.5) * ~h, -1) @ v,
+            "hidden scores are 0",
+        ),
         (WINDOW_MASK, visible, "You mark what is visible"),
         (LOST_ROWS, lambda T, p: [1 - (1 - p) ** n for n in range(1, T + 1)], "at least one"),
         (AABB, not_looking_at_itself(1, 2, 3, 4), "correct."),

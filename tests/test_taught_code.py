@@ -25,7 +25,13 @@ TAUGHT = {
     "06_multihead_wrapper": ("multihead_wrapper", ["MultiHeadAttentionWrapper"]),
     "07_fused_multihead": (
         "fused_multihead",
-        ["split_heads", "join_heads", "MultiHeadAttention", "FusedMultiHeadAttention"],
+        [
+            "split_heads",
+            "join_heads",
+            "MultiHeadAttention",
+            "kernel_weights",
+            "FusedMultiHeadAttention",
+        ],
     ),
     "08_positions": ("positions", ["LearnedPositions", "apply_rotary"]),
     "09_transformer_block": ("transformer_block", ["FeedForward", "TransformerBlock", "GPT"]),

@@ -21,7 +21,7 @@ def _size_of_attention(num_heads: int, width: int, context_length: int) -> tuple
 GPT2_ATTENTION = Exercise(
     name="07a",
     solution=_size_of_attention,
-    cases=((12, 768, 1024), (25, 1600, 1024)),
+    cases=((12, 768, 1024), (25, 1600, 1024), (8, 1024, 512)),
     misconceptions={
         "The count includes a bias for queries, keys and values. GPT-2 does have them; the "
         "exercise, like the class by default, leaves them out.": (
@@ -81,6 +81,12 @@ HEAD_CONTRIBUTIONS = Exercise(
 )
 
 
+def _queries_keys_values(*shape: int) -> tuple[torch.Tensor, ...]:
+    """Return three tensors that have nothing in common, so that a swap of two is noticed."""
+    generators = (torch.Generator().manual_seed(seed) for seed in (1, 2, 3))
+    return tuple(2 * torch.randn(*shape, generator=generator) for generator in generators)
+
+
 def _attend(queries, keys, values, hidden):
     return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=~hidden)
 
@@ -101,6 +107,11 @@ def _scale_twice(queries, keys, values, hidden):
     return _attend(queries / queries.shape[-1] ** 0.5, keys, values, hidden)
 
 
+def _hidden_scores_zero(queries, keys, values, hidden):
+    scores = queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5
+    return torch.softmax(scores.masked_fill(hidden, 0.0), dim=-1) @ values
+
+
 # a window: a token sees itself and the token before it
 WINDOW = ~torch.ones(5, 5, dtype=torch.bool).triu(diagonal=-1).tril(diagonal=0)
 # here a token sees itself and the two tokens after it
@@ -110,8 +121,8 @@ WINDOW_ATTENTION = Exercise(
     name="07c",
     solution=_attend,
     cases=(
-        (10 * _tensor(3, 5, 2), 9 * _tensor(3, 5, 2), _tensor(3, 5, 2), WINDOW),
-        (10 * _tensor(2, 7, 3), 9 * _tensor(2, 7, 3), _tensor(2, 7, 3), AHEAD),
+        (*_queries_keys_values(3, 5, 2), WINDOW),
+        (*_queries_keys_values(2, 7, 3), AHEAD),
     ),
     misconceptions={
         "True means visible to scaled_dot_product_attention and hidden in our masks: every "
@@ -122,5 +133,7 @@ WINDOW_ATTENTION = Exercise(
         "The scores are scaled twice: the function divides them by sqrt(D) by itself.": (
             _scale_twice
         ),
+        "The hidden scores are 0. Softmax turns a score of 0 into a weight above 0, so hidden "
+        "tokens still count.": _hidden_scores_zero,
     },
 )

@@ -1,7 +1,7 @@
 """The big explorer: every mechanism of the chapter, on one sentence.
 
-Its home is ``07_fused_multihead``, where the ladder of mechanisms is complete. A class that stands
-in a notebook's cell is shown by ``attention_explorer(CausalAttention)``: the explorer opens on the
+Used by ``05_dropout``, ``06_multihead_wrapper`` and ``one_page``. A class that stands in a
+notebook's cell is shown by ``attention_explorer(CausalAttention)``: the explorer opens on the
 mechanism that it is, which is recognised by its layers, and computes that with the class. Anything
 else gets a ``TypeError``.
 """
