@@ -108,6 +108,13 @@ KERNEL_WITHOUT_SHRINK = """\
 # notebook, definition, old and new code; and what its sentence says of later cells, by a piece of
 # their code: a text that they then show, "" for something else than before, None for the same
 EDITS = {
+    "02 with larger differences": (
+        "02_softmax",
+        "simple_self_attention",
+        "softmax(scores, dim=-1)",
+        "softmax(3 * scores, dim=-1)",
+        {"scaled_dot_product_attention(": "the same: False", "heatmap(own_weights": ""},
+    ),
     "05 without mask": (
         "05_dropout",
         "CausalAttention",
