@@ -65,11 +65,10 @@ CONTROLS = (
 
 
 class DropoutState(NamedTuple):
-    """Queries, keys and values (6, 12); causal weights (6, 6), and what dropout makes of them."""
+    """Queries and keys (6, 12); causal weights (6, 6), and what dropout makes of them."""
 
     queries: torch.Tensor
     keys: torch.Tensor
-    values: torch.Tensor
     weights: torch.Tensor
     dropped: torch.Tensor  # what this draw leaves of the weights
     mean: torch.Tensor  # of all draws so far
@@ -81,12 +80,12 @@ def dropout_state(*, draw: int, p: float, training: bool, seed: int, coins: str)
         head = SelfAttention_v2(len(WORDS), len(ANIMALS))
     with torch.no_grad():
         weights = mask_then_renormalise(head.attention_weights(X))
-        queries, keys, values = head.W_query(X), head.W_key(X), head.W_value(X)
+        queries, keys = head.W_query(X), head.W_key(X)
     draws = weights[None]  # in evaluation nothing is dropped
     if training:
         kept = dropout_mask((draw, *weights.shape), p, seed, coins)
         draws = weights * kept / (1 - p)  # (draws, 6, 6)
-    return DropoutState(queries, keys, values, weights, draws[-1], draws.mean(dim=0))
+    return DropoutState(queries, keys, weights, draws[-1], draws.mean(dim=0))
 
 
 def dropout_panels(
@@ -121,7 +120,7 @@ def dropout_panels(
         made = replace(clickable, title="what softmax made", values=state.weights, decimals=None)
         panels.append(made)
     if row is not None:
-        path = NumberPath(TOKENS, *cell, state.queries, state.keys, state.values, hidden=hidden)
+        path = NumberPath(TOKENS, *cell, state.queries, state.keys, hidden=hidden)
         kept = (state.dropped > 0) | hidden  # what is hidden has nothing to lose
         panels.append(replace(path, kept=kept, p=p) if training else path)
     sums = {"this draw": _sums(state.dropped), "mean so far": _sums(state.mean)}

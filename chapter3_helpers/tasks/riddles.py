@@ -162,19 +162,21 @@ def mean_loss(model: nn.Module, riddles: Sequence[Riddle]) -> float:
 
 
 class Report(NamedTuple):
-    """How often a model is right in training, its loss on new riddles, and how often its answer is
-    the animal of the name where the name speaks against both clues."""
+    """How often a model is right, its loss on new riddles, and how often its answer is the animal
+    of the name where the name speaks against both clues."""
 
     right_in_training: float
-    loss_on_new_riddles: float
+    right_on_new: float
+    loss_on_new: float
     follows_the_name: float
 
 
 def report(model: nn.Module, training: Sequence[Riddle], new: Sequence[Riddle]) -> Report:
     """Test a model on its training riddles, on new ones and with names swapped, in the mode that
     it is in."""
-    follows = share_right(model, swap_names(training))
-    return Report(share_right(model, training), mean_loss(model, new), follows)
+    asked = (training, new, swap_names(training))
+    in_training, on_new, follows = (share_right(model, riddles) for riddles in asked)
+    return Report(in_training, on_new, mean_loss(model, new), follows)
 
 
 @torch.no_grad()

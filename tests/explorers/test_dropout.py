@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from chapter3_helpers.dropout import dropout_mask
+from chapter3_helpers.explorers.dropout import TOKENS
 from chapter3_helpers.masking import causal_mask
-from chapter3_helpers.sentence import TOKENS
 from tests.explorers import Shown
 
 
