@@ -143,6 +143,7 @@ EDITS = {
         "[head(x) for",
         "[self.heads[0](x) for",
         {
+            "wrapper(pair)": "the same as the steps: False",
             "print(result)": "[-0.4519,  0.2216, -0.4519,  0.2216]",
             "attention_explorer(MultiHeadAttentionWrapper)": "it returns is not",
             "who_whom.report(two)": "",

@@ -25,7 +25,7 @@ from chapter3_helpers.exercises.handmade_transformer import (
     looking_back,
 )
 from chapter3_helpers.exercises.masking import BLIND, PADDING, PREFIX, WINDOW
-from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT
+from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT, PARAMETERS, REORDERED
 from chapter3_helpers.exercises.performance import EQUAL_SHARES, MERGE, ONE_TOKEN
 from chapter3_helpers.exercises.positions import MASK_ALONE
 from chapter3_helpers.exercises.recurrent import ADDITIVE_SCORES, ALIGNMENT, TIMES_READ, WORDS
@@ -34,6 +34,7 @@ from chapter3_helpers.exercises.tensor_parallel import KV_HEADS_HERE
 from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS, CIRCLE, DIVISOR
 from chapter3_helpers.handmade_transformer import MODEL
 from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
 from tools.notebook_files import code_cells, exercises_with_answers, numbered_paths, read, tags
 
@@ -399,6 +400,11 @@ def by_the_place(kind):
     return ("W_query", kind(np.argwhere(np.ones((1, 1)))[0]))
 
 
+def parameters_of_a_module(d_in, d_out, num_heads, qkv_bias):
+    module = MultiHeadAttentionWrapper(d_in, d_out, 4, 0.0, num_heads, qkv_bias)
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
 def by_loop(query, keys, W, U, v):
     return torch.stack([v @ torch.tanh(W @ query + U @ key) for key in keys])
 
@@ -452,6 +458,24 @@ def alignment(kind):
         (HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[1], "The shape is right"),
         (HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[head % 2], "The shape is"),
         (HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[head - 1], "from 1"),
+        (HEAD_OUTPUT, lambda c, head, n: c.unflatten(-1, (n, -1))[..., head, :], "correct."),
+        (
+            HEAD_OUTPUT,
+            lambda c, head, n: c.reshape(*c.shape[:-1], -1, n)[..., head],
+            "num_heads-th",
+        ),
+        (PARAMETERS, parameters_of_a_module, "correct."),
+        (PARAMETERS, lambda d, out, n, bias: n * 3 * out * (d + int(bias)) - 1, "not it"),
+        (
+            REORDERED,
+            lambda w, order: torch.cat([w.chunk(len(order), 1)[i] for i in order], 1),
+            "correct.",
+        ),
+        (
+            REORDERED,
+            lambda w, order: torch.cat(w.chunk(len(order), 1)[::-1], 1),
+            "The shape is right",
+        ),
         (GPT2_ATTENTION, size_of_attention(kind=list), "correct."),
         (GPT2_ATTENTION, size_of_attention(kind=np.array), "correct."),
         (GPT2_ATTENTION, size_of_attention(kind=torch.tensor), "correct."),

@@ -76,7 +76,7 @@ from chapter3_helpers.diagrams.grouped_query import cache_diagram, sharing_diagr
 from chapter3_helpers.diagrams.handmade_transformer import last_row_diagram
 from chapter3_helpers.diagrams.induction_heads import induction_diagram
 from chapter3_helpers.diagrams.map import attention_map
-from chapter3_helpers.diagrams.multihead_wrapper import heads_diagram, questions_diagram
+from chapter3_helpers.diagrams.multihead_wrapper import heads_diagram, rows_diagram
 from chapter3_helpers.diagrams.performance import tiles_diagram, traffic_diagram
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram, look_back_diagram
@@ -105,10 +105,10 @@ __all__ = [
     "out_proj_diagram",
     "processes_diagram",
     "product_diagram",
-    "questions_diagram",
     "ring_diagram",
     "roles_diagram",
     "rotary_diagram",
+    "rows_diagram",
     "shadow_diagram",
     "sharing_diagram",
     "split_diagram",

@@ -1,4 +1,4 @@
-"""Two questions about one sentence, and heads side by side that each find one answer.
+"""One row of weights for two questions or a row for each, and heads side by side.
 
 Used by ``06_multihead_wrapper``.
 """
@@ -14,45 +14,57 @@ from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, one_word
 FAINTEST = 0.02  # a smaller weight has no arrow
 
 
-def questions_diagram(sentences: Sequence[Sequence[str]], answers: Mapping[str, int]) -> Diagram:
-    """Draw which word of each sentence answers which question.
+def rows_diagram(
+    rows: Mapping[str, Any], tokens: Sequence[str], questions: Sequence[str], title: str
+) -> Diagram:
+    """Draw rows of weights, what each of them mixes, and which questions that has to answer.
 
     Args:
-        sentences: their words.
-        answers: question -> the place of the word that answers it, in every sentence.
+        rows: whose row it is -> weights, (T,).
+        tokens: the T tokens.
+        questions: what each row is asked.
+        title: what is drawn.
 
-    >>> print(questions_diagram([["Ann", "thanked", "Bob"]], {"who": 0, "whom": 2}))
-    Diagram: What is asked.
-    word 1 of 1 (1,) -> who 1 (1,)
-    word 3 of 1 (1,) -> whom 1 (1,)
-    word 1 of 1: Ann
-    word 2 of 1: thanked
-    word 3 of 1: Bob
-    who 1: who? Ann
-    whom 1: whom? Bob
+    >>> rows = {"one head": [0.5, 0.0, 0.5]}
+    >>> print(rows_diagram(rows, ["Ann", "thanked", "Bob"], ["who? whom?"], "One row"))
+    Diagram: One row.
+    one head (3,) -> row 1 (1,) -> asked 1 (1,)
+    one head (3,):
+    Ann    thanked    Bob
+    0.5000  0.0000 0.5000
+    row 1: Ann + Bob
+    asked 1: who? whom?
     """
     blocks, arrows = [], []
-    for number, words in enumerate(sentences, 1):
-        row = 2 * number - 2
-        names = [f"word {j + 1} of {number}" for j in range(len(words))]
-        blocks += [one_word(name, (j, row), words[j]) for j, name in enumerate(names)]
-        for question, place in answers.items():
-            name, said = f"{question} {number}", f"{question}? {words[place]}"
-            blocks.append(one_word(name, (place, row + 1), said))
-            arrows.append(Arrow(names[place], name))
-    return Diagram("What is asked", blocks, arrows)
+    for i, ((name, row), question) in enumerate(zip(rows.items(), questions, strict=True)):
+        row = to_array(row)
+        mixed = " + ".join(token for weight, token in zip(row, tokens, strict=True) if weight > 0)
+        look = {"kind": "weights", "columns": tokens, "numbers": True}
+        blocks += [
+            Block(name, (0, i), row, **look),
+            one_word(f"row {i + 1}", (1, i), mixed),
+            one_word(f"asked {i + 1}", (2, i), question),
+        ]
+        arrows += [Arrow(name, f"row {i + 1}"), Arrow(f"row {i + 1}", f"asked {i + 1}")]
+    return Diagram(title, blocks, arrows)
 
 
 def heads_diagram(
-    weights: Any, contexts: Any, tokens: Sequence[str], title: str = "Heads side by side"
+    weights: Any,
+    contexts: Any,
+    tokens: Sequence[str],
+    title: str = "Heads side by side",
+    answers: Mapping[str, tuple[Any, str]] | None = None,
 ) -> Diagram:
-    """Draw where every head looks from one token, and where it puts what it finds.
+    """Draw where every head looks from one token, where it puts what it finds, and what is read.
 
     Args:
         weights: the row of that token in every head, (H, T).
         contexts: its context vector from every head, (H, D).
         tokens: the T tokens.
         title: what is drawn.
+        answers: question -> the vector that a linear layer makes of all contexts for it, and the
+            word that is most like this vector.
 
     >>> import numpy as np
     >>> diagram = heads_diagram([[1.0, 0.0], [0.5, 0.5]], np.ones((2, 3)), "ab")
@@ -81,4 +93,13 @@ def heads_diagram(
         if weight >= FAINTEST
     ]
     arrows.append(Arrow(tuple(names), "concat", "side by side"))
+    for place, (question, (vector, word)) in zip(places, (answers or {}).items(), strict=False):
+        vector, answer = to_array(vector), f"answer to {question}"
+        shape = f"({vector.size} numbers)"
+        blocks += [
+            Block(question, (place, 3), vector[None], shape=shape, limit=np.abs(vector).max()),
+            one_word(answer, (place, 4), word),
+        ]
+        words = "linear layer" if place == places[0] else ""
+        arrows += [Arrow("concat", question, words, via="below"), Arrow(question, answer)]
     return Diagram(title, blocks, arrows)

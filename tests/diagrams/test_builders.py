@@ -34,7 +34,8 @@ def encoder_decoder(length):
 
 def heads(count, tokens):
     weights = np.random.default_rng(count).dirichlet(np.ones(tokens) * 5, count)
-    return diagrams.heads_diagram(weights, numbers(count, 7), WORD * tokens)
+    answers = {f"who {n}": (numbers(16), "Ann") for n in range(count)}
+    return diagrams.heads_diagram(weights, numbers(count, 7), WORD * tokens, answers=answers)
 
 
 def induction(letters, d):
@@ -131,13 +132,16 @@ MORE = {
     "clocks_diagram": [(numbers(8, n), places) for n, places in ((1, [0, 7]), (2, [3]), (4, [0]))],
     "cut_diagram": [({"W_query": numbers(n, 3), "out_proj": numbers(3, n)},) for n in (6, 8)],
     "last_row_diagram": [(forward(tokenize(text)), text) for text in ("b", "aab", "aabaa")],
-    "questions_diagram": [([["Ann", "thanked", "Bob"]] * n, {"who": 0, "whom": 2}) for n in (1, 2)],
     "ring_diagram": [({"at first": np.ones((n, n)), "all": np.ones((n, n))},) for n in (2, 6)],
     "roles_diagram": [
         *(("journey", *map(numbers, (n, d, d, d))) for n, d in ((1, 1), (3, 2), (5, 7))),
         ("journey", *np.zeros((4, 2))),
     ],
     "rotary_diagram": [(*numbers(2, n, 2), numbers(n), ["2 and 0", "5 and 3"][:n]) for n in (1, 2)],
+    "rows_diagram": [
+        ({f"head {n}": [0.5, 0, 0.5] for n in range(count)}, WORD * 3, ["who?"] * count, "rows")
+        for count in (1, 3)
+    ],
     "sharing_diagram": [
         (numbers(H, 7, 11), numbers(K, 7, 11)) for H, K in ((1, 1), (4, 2), (8, 1), (8, 4), (6, 3))
     ],

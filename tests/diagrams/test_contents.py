@@ -59,6 +59,24 @@ def test_heads_say_every_weight_and_stand_side_by_side_on_one_scale():
     assert {block.limit for block in diagram.blocks[3:]} == {4.0}
 
 
+def test_a_row_names_the_words_that_it_mixes_and_is_asked():
+    rows = {"one": [0.5, 0.0, 0.5], "two": [0.0, 0.0, 1.0]}
+    said = str(diagrams.rows_diagram(rows, "abc", ["who? whom?", "whom?"], "rows")).splitlines()
+    for line in ("row 1: a + c", "asked 1: who? whom?", "row 2: c", "asked 2: whom?"):
+        assert line in said
+
+
+def test_what_the_linear_layer_makes_of_all_heads_stands_below_them():
+    vectors = numbers(2, 3)
+    answers = {"who": (vectors[0], "Ann"), "whom": (vectors[1], "Bob")}
+    diagram = diagrams.heads_diagram([[1.0], [1.0]], numbers(2, 4), "a", answers=answers)
+    for vector, (question, (_, word)) in zip(vectors, answers.items(), strict=True):
+        np.testing.assert_array_equal(diagram[question].values[0], vector)
+        assert f"answer to {question}: {word}" in str(diagram).splitlines()
+        assert f"{question} (3 numbers) -> answer to {question}" in str(diagram)
+    assert "-> linear layer -> who (3 numbers)" in str(diagram)
+
+
 def test_every_head_owns_a_block_of_columns_and_their_sum_is_the_output():
     found, weight = numbers(2, 16), numbers(8, 32)
     output = weight @ found.ravel()

@@ -63,7 +63,7 @@ def draw_beam(layout: Layout, arrow: Arrow, source: str) -> Line:
     """Draw a straight line down, as thick as its weight."""
     start, end = layout.extent(source), layout.extent(arrow.target)
     points = [(start.x, start.bottom + 2), (end.x, end.top - 2)]
-    return Line(points, "line", 0.6 + 8 * arrow.weight)
+    return Line(points, "line", 0.6 + 5 * arrow.weight, head=True)
 
 
 def draw_arrow(layout: Layout, arrow: Arrow, source: str, route: Route) -> list:
