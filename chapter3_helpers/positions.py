@@ -62,10 +62,6 @@ def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
         [-i, ..., -1, 0, -1, ..., -(T - 1 - i)]; with
         ``causal`` it is [-i, ..., -1, 0, -inf, ..., -inf].
 
-    Raises:
-        ValueError: ``frequencies`` are angles instead of complex numbers, or are for other tokens
-            or another width, as where the heads of ``x`` stand behind its tokens, (B, T, H, D).
-
     >>> linear_bias(3)
     tensor([[ 0., -1., -2.],
             [-1.,  0., -1.],
@@ -77,9 +73,7 @@ def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
 
     Source: lecture notes, section 2.
     """
-    positions = torch.arange(T)
-    distances = (positions[:, None] - positions).abs()  # (T, 1) - (T,) -> (T, T)
-    bias = (-distances).float()
+    bias = -(torch.arange(T)[:, None] - torch.arange(T)).abs() * 1.0  # -|i - j|, (T, T)
     return mask_scores(bias) if causal else bias
 
 
@@ -179,6 +173,10 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
 
     Returns:
         Tensor of the shape and dtype of ``x``; half precision is rotated in float32.
+
+    Raises:
+        ValueError: ``frequencies`` are angles instead of complex numbers, or are for other tokens
+            or another width, as where the heads of ``x`` stand behind its tokens, (B, T, H, D).
 
     >>> x = torch.tensor([[1.0, 0.0], [1.0, 0.0]])  # one token twice
     >>> apply_rotary(x, rotary_frequencies(head_dim=2, max_length=2))  # the second: one radian on

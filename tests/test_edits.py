@@ -27,6 +27,7 @@ SLOW = (
     "docstring_words()",
     "measure_limits()",
     "in_turn(",
+    "in schemes.items()",
     "measure_memory(",
     "best_time(",
 )
@@ -180,6 +181,13 @@ EDITS = {
         "is_causal=True",
         "is_causal=False",
         {"weights_of = ": "weights, largest difference: 0.00000"},
+    ),
+    "08 with one vector for all positions": (
+        "08_positions",
+        "LearnedPositions",
+        "self.weight[: x.shape[-2]]",
+        "self.weight[:1]",
+        {"reader.table(x)  #": "| Ann\nright in 51%", "def with_sinusoids": None},
     ),
     "10 without the one before": (
         "11_handmade_transformer",

@@ -33,7 +33,7 @@ TAUGHT = {
             "FusedMultiHeadAttention",
         ],
     ),
-    "08_positions": ("positions", ["LearnedPositions", "apply_rotary"]),
+    "08_positions": ("positions", ["LearnedPositions", "linear_bias", "apply_rotary"]),
     "09_transformer_block": ("transformer_block", ["FeedForward", "TransformerBlock", "GPT"]),
     "10_induction_heads": ("induction_heads", ["LetterReader"]),
     "11_handmade_transformer": ("handmade_transformer", ["handmade_model", "forward"]),

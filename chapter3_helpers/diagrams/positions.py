@@ -12,13 +12,16 @@ from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.diagrams.core import Block, Diagram, Plane
 
 
-def rotary_diagram(queries: Any, keys: Any, dots: Any, titles: Sequence[str]) -> Diagram:
+def rotary_diagram(
+    queries: Any, keys: Any, dots: Any, titles: Sequence[str], before: Any = ()
+) -> Diagram:
     """Draw pairs of a turned query and a turned key, with the angle between them.
 
     Args:
         queries, keys: (n, 2), one of each for every panel.
         dots: (n,), their dot products.
         titles: one for each panel.
+        before: (2, 2), the query and the key before they were turned, drawn faintly.
 
     >>> diagram = rotary_diagram([[0.0, 2.0]], [[1.0, 0.0]], [0.0], ["query at 1, key at 0"])
     >>> diagram["query at 1, key at 0"].turned() / np.pi  # from key to query, half of pi
@@ -26,6 +29,7 @@ def rotary_diagram(queries: Any, keys: Any, dots: Any, titles: Sequence[str]) ->
     """
     queries, keys, dots = map(to_array, (queries, keys, dots))
     look = {"labels": ["query", "key"], "kinds": ["query", "key"], "angle": (1, 0), "size": 190}
+    look["ghosts"] = to_array(before)
     look["reach"] = 1.5 * max(np.linalg.norm(pair) for pair in (*queries, *keys))
     planes = [
         Plane(

@@ -1,8 +1,8 @@
-"""Who has the key now? A question that needs the order of what came before.
+"""Who has the lamp now? A question that needs the order of what came before.
 
-A story has lines such as *Ann takes the key*, one token each, and ends in a question, *key?* The
+A story has lines such as *Ann takes the lamp*, one token each, and ends in a question, *lamp?* The
 answer is the person who took it last (or first, if that is asked for). Attention finds the lines
-with the key by their content, but only their positions say which line is the last. Stories are
+with the lamp by their content, but only their positions say which line is the last. Stories are
 short in training. Longer ones then show how well a way to mark positions carries over.
 
 Taught in ``08_positions``.
@@ -20,7 +20,7 @@ from chapter3_helpers.softmax import softmax
 from chapter3_helpers.tasks.training import minimise
 
 PEOPLE = ("Ann", "Bob", "Cleo", "Dan", "Eve", "Finn")
-THINGS = ("key", "lamp", "map", "ring", "book", "coin")
+THINGS = ("lamp", "cup", "map", "ring", "book", "coin")
 D_IN = len(PEOPLE) + len(THINGS) + 1  # a token: who, what, and whether it asks, as one-hot numbers
 D = 32  # numbers per line, query, key and value
 LONGEST = 520  # tokens that the learned table has a vector for
@@ -35,7 +35,7 @@ class StoryReader(nn.Module):
             the values are made (..., T, d).
 
     >>> reader = StoryReader(none)
-    >>> lines, story = encode([("Ann", "key"), ("Bob", "key")], asked="key")
+    >>> lines, story = encode([("Ann", "lamp"), ("Bob", "lamp")], asked="lamp")
     >>> reader(story).shape, reader.attention_weights(story).shape
     (torch.Size([6]), torch.Size([3]))
     """
@@ -87,8 +87,8 @@ def encode(lines: Sequence[tuple[str, str]], asked: str) -> tuple[tuple[str, ...
     Raises:
         ValueError: a name is none of ``PEOPLE``, or a thing none of ``THINGS``.
 
-    >>> encode([("Ann", "key"), ("Bob", "lamp")], asked="key")[0]
-    ('Ann key', 'Bob lamp', 'key?')
+    >>> encode([("Ann", "lamp"), ("Bob", "cup")], asked="lamp")[0]
+    ('Ann lamp', 'Bob cup', 'lamp?')
     """
     who = torch.tensor([[_place("person", person, PEOPLE) for person, _ in lines]])
     what = torch.tensor([[_place("thing", thing, THINGS) for _, thing in lines]])
@@ -99,8 +99,8 @@ def encode(lines: Sequence[tuple[str, str]], asked: str) -> tuple[tuple[str, ...
 def decode(story: torch.Tensor) -> tuple[str, ...]:
     """Return the labels of a story (T, 13), as ``encode`` returns them.
 
-    >>> decode(encode([("Ann", "key"), ("Bob", "lamp")], asked="key")[1])
-    ('Ann key', 'Bob lamp', 'key?')
+    >>> decode(encode([("Ann", "lamp"), ("Bob", "cup")], asked="lamp")[1])
+    ('Ann lamp', 'Bob cup', 'lamp?')
     """
     who = story[:, : len(PEOPLE)].argmax(dim=-1).tolist()
     what = story[:, len(PEOPLE) : -1].argmax(dim=-1).tolist()

@@ -7,11 +7,11 @@ from chapter3_helpers.tasks import last_holder
 from chapter3_helpers.tasks.last_holder import StoryReader, answer, draw_stories, encode
 from tests.tasks.test_tasks import learned
 
-STORY = [("Ann", "key"), ("Bob", "lamp"), ("Cleo", "key"), ("Dan", "map")]
+STORY = [("Ann", "lamp"), ("Bob", "cup"), ("Cleo", "lamp"), ("Dan", "map")]
 
 
-def test_only_positions_say_which_line_about_the_key_is_the_last():
-    _, story = encode(STORY, asked="key")
+def test_only_positions_say_which_line_about_the_lamp_is_the_last():
+    _, story = encode(STORY, asked="lamp")
     weights = learned("penalty").attention_weights(story)
     assert weights[2] > 0.7
     assert answer(learned("penalty"), story) == "Cleo"
@@ -25,7 +25,7 @@ def test_a_function_of_ones_own_says_where_lines_stand():
         scores[..., -2] = 0.0
         return scores, x
 
-    reader, (_, story) = StoryReader(latest_alone), encode(STORY, asked="key")
+    reader, (_, story) = StoryReader(latest_alone), encode(STORY, asked="lamp")
     assert reader.attention_weights(story).tolist() == [0, 0, 0, 1, 0]
     context = reader.W_value(reader.embed(story))[3]
     torch.testing.assert_close(reader(story), reader.read_out(context))
@@ -43,6 +43,7 @@ def test_a_drawn_story_asks_for_what_is_in_it(first):
     assert not x[:, :-1, 12].any()
 
 
+<<<<<<< HEAD
 def test_it_practises_with_2_to_16_lines_and_no_more(monkeypatch):
     seen = set()
 
@@ -56,6 +57,9 @@ def test_it_practises_with_2_to_16_lines_and_no_more(monkeypatch):
 
 
 @pytest.mark.parametrize(("line", "asked"), [(("Zoe", "key"), "key"), (("Ann", "key"), "cat")])
+=======
+@pytest.mark.parametrize(("line", "asked"), [(("Zoe", "lamp"), "lamp"), (("Ann", "lamp"), "cat")])
+>>>>>>> c4d05ff (08 asks for a lamp, each remedy trains a reader where it is introduced, and the penalty stands in two open lines)
 def test_a_name_that_is_not_known_is_refused(line, asked):
     with pytest.raises(ValueError, match=r"a (person|thing) must be one of .*; got '(Zoe|cat)'"):
         encode([line], asked)

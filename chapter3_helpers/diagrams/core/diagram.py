@@ -131,6 +131,7 @@ def _plane(plane: Plane) -> list[str]:
     names = [label or str(index) for index, label in enumerate(plane.labels)]
     for name, (x, y) in zip(names, plane.vectors, strict=True):
         lines.append(f"{name}: ({x:z.4f}, {y:z.4f})")
+    lines += [f"faint: ({x:z.4f}, {y:z.4f})" for x, y in plane.ghosts]
     if plane.shadow is not None:
         falls, ground = plane.shadow
         sign = -1 if plane.vectors[falls] @ plane.vectors[ground] < 0 else 1

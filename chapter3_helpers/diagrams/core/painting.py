@@ -240,6 +240,9 @@ def paint_plane(plane: Plane, left: float, top: float) -> list:
             Line([spot(plane.vectors[plane.shadow[0]]), foot], "soft", 1.5, dashed=True),
             Line([origin, foot], "shadow", 7),
         ]
+    items += [
+        Line([origin, spot(ghost)], "faint", 2, head=True, dashed=True) for ghost in plane.ghosts
+    ]
     at_tip: dict[tuple, list[str]] = {}
     for vector, label, kind in zip(plane.vectors, plane.labels, plane.kinds, strict=True):
         items.append(Line([origin, spot(vector)], HUES.get(kind, "ink"), 2.5, head=True))

@@ -134,6 +134,7 @@ class Plane(Thing):
         kinds: one a vector, as for ``Block``: ``signed``, ``query``, ``key`` or ``value``.
         shadow: (i, j), to drop vector i on the line of vector j.
         angle: (i, j), to draw the arc from vector i to vector j.
+        ghosts: (m, 2), what vectors were before, to be drawn faintly under them.
         circle: whether the unit circle is drawn.
         reach: how far the plane goes in every direction (default: beyond the longest).
         size: width and height in pixels.
@@ -150,6 +151,7 @@ class Plane(Thing):
     kinds: Sequence[str] | None = None
     shadow: tuple[int, int] | None = None
     angle: tuple[int, int] | None = None
+    ghosts: Any = ()
     circle: bool = False
     reach: float | None = None
     size: int = 150
@@ -162,6 +164,7 @@ class Plane(Thing):
             raise ValueError(
                 f"vectors of plane {self.name!r} must be finite and (n, 2), got {vectors.shape}"
             )
+        self.ghosts = np.reshape(to_floats(self.ghosts, f"ghosts of plane {self.name!r}"), (-1, 2))
         count = len(vectors)
         self.labels = _labels("labels", self.labels, count) or ("",) * count
         self.kinds = _labels("kinds", self.kinds, count) or ("signed",) * count
