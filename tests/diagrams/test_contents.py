@@ -99,7 +99,6 @@ def test_the_angle_from_key_to_query_is_that_of_the_turns():
     assert [diagram[name].turned() for name in names] == pytest.approx([0.5, 0.5])
 
 
-<<<<<<< HEAD
 def test_the_letter_that_the_second_layer_finds_is_marked():
     before, after, looks = numbers(2, 11)[0], numbers(2, 11)[1], abs(numbers(2, 5))
     found = (looks[0], before, after, looks[1])
@@ -110,7 +109,8 @@ def test_the_letter_that_the_second_layer_finds_is_marked():
     assert (diagram["x + found"].values[0] == after[:6]).all()
     assert (diagram["“c”, place 2"].values[0] == before[:6]).all()
     assert diagram["probabilities"].rows == ("c", "a")
-=======
+
+
 def test_what_arrows_were_before_they_turned_is_drawn_under_them():
     plain, ghosts = (
         diagrams.rotary_diagram(at(1.5), at(1.0), [0.9], ["2 and 0"], *before)
@@ -124,7 +124,6 @@ def test_what_arrows_were_before_they_turned_is_drawn_under_them():
 def _arrows(diagram):
     items = paint_plane(diagram["2 and 0"], 0.0, 0.0)
     return [item for item in items if getattr(item, "head", False)]
->>>>>>> c4d05ff (08 asks for a lamp, each remedy trains a reader where it is introduced, and the penalty stands in two open lines)
 
 
 def test_the_lane_of_one_word_adds_up():

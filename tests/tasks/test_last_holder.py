@@ -43,7 +43,6 @@ def test_a_drawn_story_asks_for_what_is_in_it(first):
     assert not x[:, :-1, 12].any()
 
 
-<<<<<<< HEAD
 def test_it_practises_with_2_to_16_lines_and_no_more(monkeypatch):
     seen = set()
 
@@ -56,10 +55,7 @@ def test_it_practises_with_2_to_16_lines_and_no_more(monkeypatch):
     assert seen == set(range(2, 17))
 
 
-@pytest.mark.parametrize(("line", "asked"), [(("Zoe", "key"), "key"), (("Ann", "key"), "cat")])
-=======
 @pytest.mark.parametrize(("line", "asked"), [(("Zoe", "lamp"), "lamp"), (("Ann", "lamp"), "cat")])
->>>>>>> c4d05ff (08 asks for a lamp, each remedy trains a reader where it is introduced, and the penalty stands in two open lines)
 def test_a_name_that_is_not_known_is_refused(line, asked):
     with pytest.raises(ValueError, match=r"a (person|thing) must be one of .*; got '(Zoe|cat)'"):
         encode([line], asked)
