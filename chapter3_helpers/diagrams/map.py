@@ -24,32 +24,36 @@ STEPS = {
     "concat": (6, (2, 3), "signed", "(T, H·D)"),
     "out_proj": (7, (3, 3), "signed", "(T, d)"),
     "feed-forward": (9, (4, 3), "signed", "(T, d)"),
+    "logits": (9, (4, 4), "signed", "(T, vocabulary)"),
 }
 HEAD = ("queries", "keys", "values", "scores", "scale", "mask", "softmax", "dropout", "mix")
 # Before notebook 03 a token is query, key and value itself: the map has these steps alone, here.
 FIRST = {"tokens": (0, 0), "x": (0, 1), "scores": (1, 0), "softmax": (2, 0), "mix": (2, 1)}
-ARROWS = (
-    ("tokens", "x"),
-    ("positions", "x", "+"),
-    ("x", "queries"),
-    ("x", "keys"),
-    ("x", "values"),
-    (("queries", "keys"), "scores"),
-    ("scores", "scale"),
-    ("scale", "mask"),
-    ("mask", "softmax"),
-    ("softmax", "dropout"),
-    (("dropout", "values"), "mix"),
-    ("mix", "concat"),
-    ("concat", "out_proj"),
-    ("out_proj", "feed-forward"),
-)
-FIRST_ARROWS = (
-    ("tokens", "x"),
-    ("x", "scores"),
-    ("scores", "softmax"),
-    (("softmax", "x"), "mix"),
-)
+ARROWS = {  # what happens on the way
+    ("tokens", "x"): "",
+    ("positions", "x"): "+",
+    ("x", "queries"): "",
+    ("x", "keys"): "",
+    ("x", "values"): "",
+    (("queries", "keys"), "scores"): "",
+    ("scores", "scale"): "",
+    ("scale", "mask"): "",
+    ("mask", "softmax"): "",
+    ("softmax", "dropout"): "",
+    (("dropout", "values"), "mix"): "",
+    ("mix", "concat"): "",
+    ("concat", "out_proj"): "",
+    ("out_proj", "feed-forward"): "",
+}
+FIRST_ARROWS = {
+    ("tokens", "x"): "",
+    ("x", "scores"): "",
+    ("scores", "softmax"): "",
+    (("softmax", "x"), "mix"): "",
+}
+# From notebook 09 on the map is that of a block: what is added, and put out at the end.
+BLOCK = {("out_proj", "feed-forward"): "+ x", ("feed-forward", "logits"): "+ x, output"}
+NORMS = "A norm stands before queries, keys and values, before feed-forward, and before output."
 BRACKETS = {"heads": (6, HEAD), "cache": (12, ("keys", "values"))}
 BUILT_IN = {name: notebook for name, (notebook, *_) in {**BRACKETS, **STEPS}.items()}
 # what the other notebooks are about, of what stands on the map
@@ -73,9 +77,9 @@ def attention_map(notebook: int | None = None) -> Diagram:
     """Draw the map of attention as it stands at the start of a notebook, or the whole of it.
 
     What the notebook is about is lit and large, what the ones before it built is in colour. The
-    rest is grey and has no shape yet; before notebook 03 only its first five steps are there. The
-    numbers are those of three tokens; shapes are in letters, which the line below the title
-    explains.
+    rest is grey and has no shape yet. Before notebook 03 only its first five steps are there, and
+    before notebook 09 nothing of what makes a block of them. The numbers are those of three
+    tokens; shapes are in letters, which the line below the title explains.
 
     Args:
         notebook: its number, 0 to 14; without one, every step is known and none is lit.
@@ -97,6 +101,10 @@ def attention_map(notebook: int | None = None) -> Diagram:
         raise ValueError(f"notebook must be from 0 to {LAST}, got {notebook!r}")
     built = (state_in(notebook, step) != "grey" for step in ("queries", "mask", "dropout"))
     projected, masked, dropped = built
+    whole = state_in(notebook, "logits") != "grey"
+    arrows = ARROWS if projected else FIRST_ARROWS
+    if whole:
+        arrows = arrows | BLOCK
     numbers = example_numbers(projected, masked, dropped)
 
     # the box of the mask is always hatched, the weights only once there is a mask
@@ -107,6 +115,8 @@ def attention_map(notebook: int | None = None) -> Diagram:
             if name not in FIRST:
                 continue
             at = FIRST[name]
+        elif name == "logits" and not whole:
+            continue
         state = state_in(notebook, name)
         shape = "" if state == "grey" else shape if projected else shape.replace("D", "d")
         written += shape
@@ -123,12 +133,13 @@ def attention_map(notebook: int | None = None) -> Diagram:
                 limit=numbers["limit"] if name in ("scores", "scale", "mask") else None,
             )
         )
+    letters = ", ".join(words for letter, words in LETTERS.items() if letter in written)
     return Diagram(
         _title(notebook),
-        note=", ".join(words for letter, words in LETTERS.items() if letter in written),
+        note=f"{letters}. {NORMS}" if whole else letters,
         cell=12,
         blocks=blocks,
-        arrows=[Arrow(*arrow) for arrow in (ARROWS if projected else FIRST_ARROWS)],
+        arrows=[Arrow(*ends, text) for ends, text in arrows.items()],
         brackets=[
             Bracket(name, blocks, state_in(notebook, name))
             for name, (_, blocks) in BRACKETS.items()
@@ -191,6 +202,7 @@ def example_numbers(projected: bool, masked: bool, dropped: bool) -> dict:
         "concat": np.concatenate([context, generator.normal(size=(3, 2))], axis=1),
         "out_proj": generator.normal(size=(3, 3)),
         "feed-forward": generator.normal(size=(3, 3)),
+        "logits": generator.normal(size=(3, 4)),
         "hidden": hidden,
         "limit": np.abs(scores).max(),
     }
