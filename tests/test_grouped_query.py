@@ -259,7 +259,6 @@ def test_truncate_goes_back_and_forgets_what_came_after():
 @pytest.mark.parametrize(
     ("held", "x", "changes", "message"),
     [
-        (1, tokens(B, 13), {}, "at most 13 tokens fit, got 14"),
         (0, tokens(B + 1, 1), {}, "cache must be like .*batch_size=4, .*batch_size=3, "),
         (6, tokens(1), {}, "cache must be like .*batch_size=1, .*batch_size=3, "),
         (6, tokens(B, 1), {"num_kv_heads": 3}, "num_kv_heads=3, .*num_kv_heads=2"),
@@ -293,8 +292,9 @@ def test_a_cache_never_overflows(rotary):
     module, x = make(rotary=rotary), tokens(B, CONTEXT + 1)
     cache = filled(module, x[:, :-2])
     before = state_of(cache)
-    with pytest.raises(ValueError, match="at most 13 tokens fit, got 14"):
-        module(x[:, -2:], cache)
+    for call in (module, module.attention_weights):
+        with pytest.raises(ValueError, match="at most 13 tokens fit, got 14"):
+            call(x[:, -2:], cache)
     assert state_of(cache) == before
 
 
@@ -346,15 +346,3 @@ def test_compiles_without_a_new_graph_for_every_token_or_length():
     assert len(cache) == CONTEXT
     for length in (5, 6, 7, 9):  # from the second on the length is a symbol
         torch.testing.assert_close(compiled(x[:, :length]), whole[:, :length])
-
-
-# ---- repeat_kv
-
-
-def test_repeat_kv_puts_copies_side_by_side():
-    x = tokens(B, 2).view(B, 2, H, D)[:, :, :5]  # (B, 2, 5, D)
-    repeated = repeat_kv(x, 3)
-    assert repeated.shape == (B, 6, 5, D)
-    for h in range(6):
-        assert torch.equal(repeated[:, h], x[:, h // 3])
-    assert torch.equal(repeat_kv(x[0], 3), repeated[0])
