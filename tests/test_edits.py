@@ -18,6 +18,7 @@ from tools.notebook_files import NOTEBOOKS, code_cells, read, tags
 SLOW = (
     "perf_counter",
     "pronouns.train(",
+    "rows.values()",
     "riddles.train(",
     'for reads in ("differently", "alike")',
     "multihead_wrapper_explorer()",
@@ -115,6 +116,13 @@ EDITS = {
         "softmax(scores, dim=-1)",
         "softmax(3 * scores, dim=-1)",
         {"scaled_dot_product_attention(": "the same: False", "heatmap(own_weights": ""},
+    ),
+    "03 without scaling": (
+        "03_trainable_qkv",
+        "SelfAttention_v1",
+        " / keys.shape[-1] ** 0.5",
+        "",
+        {"functional.scaled_dot_product_attention": "the same: False", "v2(example_": ""},
     ),
     "05 without mask": (
         "05_dropout",

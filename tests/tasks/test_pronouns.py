@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from chapter3_helpers.tasks.pronouns import (
     NEW_PAIRS,
@@ -13,8 +14,12 @@ from chapter3_helpers.tasks.pronouns import (
     find_answer,
     reason_first,
     report,
+    share_right,
+    train,
+    trained_reader,
     translate_it,
 )
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from tests.tasks.test_tasks import SPLIT, learned
 
 SOUR = "The dog left the milk in the glass because it was sour."
@@ -98,3 +103,36 @@ def test_a_report_counts_what_it_says():
     ]
     for model in (Fixed(), TwoHeads()):
         assert report(model, sentences) == pytest.approx((0.5, 0.5, 0.3))
+
+
+def pulls(reader):
+    """Return the gradients of the loss at the scores of dog, milk and glass."""
+    _, x = encode(SOUR)
+    scores = (reader.W_query(x)[-1] @ reader.W_key(x).T).requires_grad_()
+    logits = torch.softmax(scores / 3**0.5, dim=-1) @ reader.W_value(x)
+    functional.cross_entropy(logits, torch.tensor(1)).backward()  # sie
+    return scores.grad[[1, 4, 7]]
+
+
+def test_a_score_is_pulled_only_when_the_values_differ():
+    early, late = (pulls(trained_reader().states[batches]) for batches in (0, 40))
+    assert early.abs().max() < 0.02
+    dog, milk, _ = late.tolist()
+    assert dog > 0.1
+    assert milk < -0.1
+
+
+class Undivided(SelfAttention_v2):
+    def attention_weights(self, x):
+        return torch.softmax(self.W_query(x) @ self.W_key(x).transpose(-2, -1), dim=-1)
+
+
+def test_wide_queries_and_keys_learn_only_with_the_division():
+    for attention_class, low, high in ((SelfAttention_v2, 0.97, 1), (Undivided, 0.4, 0.8)):
+        torch.manual_seed(0)
+        attention = attention_class(38, 64)
+        for layer in (attention.W_query, attention.W_key):
+            nn.init.normal_(layer.weight)
+        model = nn.Sequential(attention, nn.Linear(64, 3))
+        train(model, SPLIT.training, progress=False)
+        assert low <= share_right(model, SPLIT.new) <= high
