@@ -14,6 +14,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "pages",
     "folds",
+    "dark",
     "formulas",
     "glossary",
     "front_door",

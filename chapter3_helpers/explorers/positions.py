@@ -1,6 +1,7 @@
 """The explorer of ``08_positions``: six ways to place a sentence, a swap of words, and a move."""
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -261,7 +262,7 @@ def positions_panels(
             tokens,
             corner=("order", KEY_LABEL),
         ),
-        weight_matrix(title, state.weights, tokens, cell, hidden),
+        replace(weight_matrix(title, state.weights, tokens, cell, hidden), beside=True),
         *path,
         Facts(_facts(scheme, theta, slope), "what tells the order"),
     ]
@@ -273,7 +274,7 @@ def _hands(state: PositionsState, first: int) -> Flow:
     planes = [
         Plane(
             name=f"{speed} pair",
-            at=(place, 0),
+            at=(0, place),
             vectors=pairs[:, place],
             labels=[state.tokens[-1], state.tokens[first]],
             kinds=["query", "key"],
@@ -282,7 +283,7 @@ def _hands(state: PositionsState, first: int) -> Flow:
         )
         for place, speed in enumerate(("fast", "slow"))
     ]
-    return Flow(Diagram("Both turn with their positions", planes), beside=True)
+    return Flow(Diagram("Both turn", planes), beside=True, narrow=True)
 
 
 def _swap_note(state: PositionsState, first: int, second: int) -> str:

@@ -1,11 +1,11 @@
 // The page of the search: sections of the book, each with the line that has most of the words.
-// passages.js, which the build writes, holds the sections.
+// passages.js, which the build writes, holds the sections, and words that stand for one another.
 
 // Words that say nothing of what is looked for: Sphinx's, and those that make a question.
 const c3Small = new Set([...stopwords, ..."can do does how i my what when where which who why you your".split(" ")]);
 
 const c3Search = (() => {
-  const stemmer = new Stemmer(), stems = new Map();
+  const stemmer = new Stemmer(), stems = new Map(), stemsOf = new Map(); // of a word, of a text
 
   function stem(word) {
     if (!stems.has(word)) stems.set(word, stemmer.stemWord(word));
@@ -39,14 +39,40 @@ const c3Search = (() => {
   for (const { weights } of sections) for (const word of weights.keys()) sectionsWith.set(word, (sectionsWith.get(word) ?? 0) + 1);
   const worth = (word) => Math.log(1 + sections.length / (sectionsWith.get(word) ?? sections.length));
 
-  // The words to look for; what is only part of a word stands for the words that it is part of.
+  // Words that stand for one another: each with the stems that it and the others are made of. What
+  // is more than a word, and all of Chinese, is looked for in the text as it is typed.
+  const others = new Map(), phrases = [];
+  for (const group of c3Same) {
+    const forms = group.map((name) => words(name));
+    for (const [i, name] of group.entries()) {
+      const rest = forms.filter((form) => form.join() !== forms[i].join());
+      if (/^\p{Script=Han}$/u.test(name)) continue; // it is a part of too many words
+      if (forms[i].length > 1 || /\p{Script=Han}/u.test(name)) phrases.push([name.toLowerCase(), forms[i], rest]);
+      else others.set(forms[i][0], [...(others.get(forms[i][0]) ?? []), ...rest]);
+    }
+  }
+  phrases.sort(([a], [b]) => b.length - a.length);
+
+  // What to look for: for each thing that is meant, its forms and what each is worth.
+  const ANOTHER = 0.6; // another word for it
+  const formsOf = (own, rest) => [...own.map((form) => [form, 1]), ...rest.map((form) => [form, ANOTHER])];
   function meant(text) {
-    const all = [...new Set(words(text))];
-    const some = all.filter((word) => !c3Small.has(word));
-    return new Map((some.length ? some : all).map((word) => {
+    let left = text.toLowerCase();
+    const wanted = [];
+    for (const [phrase, own, rest] of phrases) {
+      const pattern = /\p{Script=Han}/u.test(phrase) ? phrase : `\\b${phrase.replace(/\W/g, "\\$&")}\\b`;
+      const without = left.replaceAll(new RegExp(pattern, "g"), " ");
+      if (without === left) continue;
+      left = without;
+      wanted.push(formsOf([own], rest));
+    }
+    // A word that is only part of a word stands for the words that it is part of.
+    const all = [...new Set(words(left))], some = all.filter((word) => !c3Small.has(word));
+    for (const word of some.length || wanted.length ? some : all) {
       const longer = sectionsWith.has(word) || word.length < 3 ? [] : [...sectionsWith.keys()].filter((known) => known.includes(word));
-      return [word, longer.length ? longer : [word]];
-    }));
+      wanted.push(formsOf(longer.length ? longer.map((known) => [known]) : [[word]], others.get(word) ?? []));
+    }
+    return wanted;
   }
 
   // What is asked for as it is typed, signs included: how much of a name that is.
@@ -56,32 +82,56 @@ const c3Search = (() => {
   }
 
   return function search(text) {
-    const wanted = meant(text), most = Math.max(...[...wanted.values()].flat().map(worth));
-    const has = (weights, forms) => Math.max(0, ...forms.map((form) => (weights.get(form) ?? 0) * worth(form)));
+    const wanted = meant(text), most = Math.max(0, ...wanted.flat().map(([form]) => value(form)));
     const results = sections.map((section) => {
-      const scores = [...wanted.values()].map((forms) => has(section.weights, forms));
+      const scores = wanted.map((forms) => has(forms, (stem) => section.weights.get(stem) ?? 0));
       const named = Math.max(0, ...[section.title, ...section.names].map((name) => share(text, name)));
-      const found = scores.filter(Boolean).length / wanted.size;
+      const found = scores.filter(Boolean).length / wanted.length;
       const lesson = section.page.startsWith("notebooks/") ? 1 : 0.6;
-      const worded = lesson * found * scores.reduce((a, b) => a + b, 0);
-      return { ...section, worded, named: 10 * most * named };
+      const together = found ? 0.5 + closest(section, wanted) / 2 : 0;
+      const worded = lesson * found * together * scores.reduce((a, b) => a + b, 0);
+      return { ...section, worded, named: lesson * 10 * most * named };
     });
     const best = Math.max(...results.map(({ worded }) => worded));
     return results
-      .filter(({ worded, named }) => named || worded > best / 4)
+      .filter(({ worded, named }) => named || worded > best / 8)
       .sort((a, b) => b.worded + b.named - a.worded - a.named)
       .slice(0, 20)
       .map((section) => ({ ...section, line: lineOf(section, wanted) }));
   };
 
-  // The line of a section with the most of the words; sentences before code.
-  function lineOf({ lines, code }, wanted) {
-    const weigh = (line, factor) => {
-      const here = new Set(words(line));
-      const found = [...wanted.values()].map((forms) => Math.max(0, ...forms.map((form) => (here.has(form) ? worth(form) : 0))));
-      return [factor * found.reduce((a, b) => a + b, 0), line];
-    };
-    const all = [...lines.map((line) => weigh(line, 1)), ...code.flatMap((block) => block.split("\n")).map((line) => weigh(line, 0.7))];
+  // What a form is worth, and the most that one of several forms is worth where each stem counts so
+  // much; a form is there if all of its stems are.
+  function value(form) { return form.reduce((sum, stem) => sum + worth(stem), 0); }
+  function has(forms, counts) {
+    return Math.max(0, ...forms.map(([form, factor]) => {
+      const found = form.map((stem) => counts(stem) * worth(stem));
+      return found.every(Boolean) ? factor * found.reduce((a, b) => a + b, 0) : 0;
+    }));
+  }
+
+  // What a line has of what is meant.
+  function weigh(text, wanted) {
+    if (!stemsOf.has(text)) stemsOf.set(text, new Set(words(text)));
+    const here = stemsOf.get(text);
+    return wanted.reduce((sum, forms) => sum + has(forms, (stem) => +here.has(stem)), 0);
+  }
+
+  // How much of what is meant stands together, in one line, the title or a question: from 0 to 1.
+  function closest(section, wanted) {
+    const all = wanted.reduce((sum, forms) => sum + Math.max(...forms.map(([form, factor]) => factor * value(form))), 0);
+    const texts = [section.title, `${section.number} ${section.title}`, ...section.names, ...section.lines];
+    return Math.max(0, ...texts.map((text) => weigh(text, wanted))) / (all || 1);
+  }
+
+  // The line of a section with the most of what is meant: the short answer to a question that was
+  // asked so, a sentence, or code.
+  function lineOf({ lines, code, answers }, wanted) {
+    const all = [
+      ...answers.map(([question, short]) => [weigh(`${question} ${short}`, wanted), short]),
+      ...lines.map((line) => [weigh(line, wanted), line]),
+      ...code.flatMap((block) => block.split("\n")).map((line) => [0.7 * weigh(line, wanted), line]),
+    ];
     return all.reduce((best, next) => (next[0] > best[0] ? next : best), [0, lines[0] ?? ""])[1];
   }
 })();

@@ -2,6 +2,7 @@
 
 ``search.js`` on the page of the search does the rest. A section is also found by the questions that
 it answers, in the words of those who asked them, and by the terms that it builds, in Chinese too.
+``same_words.json`` holds words of which a reader may type one where a page has another.
 """
 
 import json
@@ -16,11 +17,12 @@ from pages import slug
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from tools.glossary import TERMS
+from tools.glossary import TERMS, Term
 from tools.questions_page import PAGE as QUESTIONS
 from tools.questions_page import UNANSWERED, rows
 
 FILE = "passages.js"
+SAME_WORDS = Path(__file__).parents[1] / "same_words.json"
 BLOCKS = (nodes.paragraph, nodes.literal_block, nodes.row)
 
 
@@ -33,6 +35,7 @@ class Section:
     anchor: str
     title: str
     names: list[str] = field(default_factory=list)  # questions and terms
+    answers: list[tuple[str, str]] = field(default_factory=list)  # question, answer in short
     lines: list[str] = field(default_factory=list)
     code: list[str] = field(default_factory=list)
 
@@ -43,10 +46,14 @@ found: dict[str, list[Section]] = {}  # by page; filled while pages are written
 def collect(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Keep the sections of a page."""
     asked: dict[str, list[str]] = {}
+    answers: dict[str, list[tuple[str, str]]] = {}
     for row in rows():
         if row["answer"] and docname == f"notebooks/{row['answer']['notebook']}":
             names = asked.setdefault(slug(row["answer"]["heading"]), [])
             names += [row["question"], *row["words"]]
+            short = re.sub(r"[`*$]", "", row["in_short"])
+            answered = answers.setdefault(slug(row["answer"]["heading"]), [])
+            answered.append((" ".join([row["question"], *row["words"]]), short))
     sections: dict[int, Section] = {}
     built = {term.anchor: term for term in TERMS if docname.endswith(term.path.stem)}
     for block in doctree.findall(lambda node: isinstance(node, BLOCKS)):
@@ -58,8 +65,9 @@ def collect(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             whole = place.parent is doctree and isinstance(place, nodes.section)
             title = re.sub(r"^\d\d ", "", title_of(place)) if whole else title_of(place)
             anchor = "" if whole else anchor_of(place)
-            names = asked.get(slug(title), [])
-            sections[id(place)] = Section(docname, label(app, docname), anchor, title, [*names])
+            named, short = (known.get(slug(title), []) for known in (asked, answers))
+            where = docname, label(app, docname), anchor, title
+            sections[id(place)] = Section(*where, [*named], [*short])
         section = sections[id(place)]
         for link in block.findall(nodes.reference):
             term = built.pop(link.get("refuri", "").removeprefix("glossary.html#"), None)
@@ -67,13 +75,19 @@ def collect(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         code = isinstance(block, nodes.literal_block)
         (section.code if code else section.lines).append(words_of(block))
     kept = [*sections.values()]
-    for term in built.values():  # in bold nowhere: the section that names it first
-        named = (s for s in kept if any(name in " ".join(s.lines) for name in term.names))
-        if section := next(named, kept[0] if kept else None):
-            section.names += [*term.names, *term.chinese]
+    for term in built.values() if kept else ():  # in bold nowhere: the first that names it often
+        times = [times_named(term, section) for section in kept]
+        section = next(s for s, n in zip(kept, times, strict=True) if n >= max(times) / 2)
+        section.names += [*term.names, *term.chinese]
     if docname.endswith(QUESTIONS.stem):  # the sections that answer are found themselves
         kept = [section for section in kept if section.title == UNANSWERED]
     found[docname] = kept
+
+
+def times_named(term: Term, section: Section) -> int:
+    """Return how often a section has one of a term's names."""
+    text = " ".join(section.lines).casefold()
+    return sum(text.count(name.casefold()) for name in term.names)
 
 
 def above(node: nodes.Node) -> Iterator[nodes.Node]:
@@ -135,7 +149,12 @@ def write(app: Sphinx, error: Exception | None) -> None:
     if error is None:
         sections = [asdict(section) for page in sorted(found) for section in found[page]]
         data = json.dumps(sections, ensure_ascii=False, separators=(",", ":"))
-        Path(app.outdir, "_static", FILE).write_text(f"const c3Passages = {data};\n", "utf-8")
+        same = [*json.loads(SAME_WORDS.read_text("utf-8"))]
+        same += [[*term.names, *term.chinese] for term in TERMS]
+        script = (
+            f"const c3Passages = {data};\nconst c3Same = {json.dumps(same, ensure_ascii=False)};\n"
+        )
+        Path(app.outdir, "_static", FILE).write_text(script, "utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

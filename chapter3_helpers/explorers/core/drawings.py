@@ -24,19 +24,22 @@ class Flow(Panel):
         large: what stands for it in the back row's view.
         click: the settings that a click on a block or a row changes, as in ``hands.js``.
         beside: as for ``Matrix``.
+        narrow: whether it is higher than wide, so that others stand at its side.
     """
 
     diagram: Diagram
     large: Callable[[], Diagram] | None = None
     click: Mapping[str, Any] | None = None
     beside: bool = False
+    narrow: bool = False
 
     def presented(self) -> "Flow":
         return replace(self, diagram=self.large(), large=None) if self.large else self
 
     def html(self) -> str:
         drawn = self.diagram.svg(bool(self.click))
-        return f'<div class="c3w"{click_attribute(self.click)}>{drawn}</div>'
+        narrow = " c3narrow" * self.narrow
+        return f'<div class="c3w{narrow}"{click_attribute(self.click)}>{drawn}</div>'
 
 
 @dataclass(frozen=True)
