@@ -87,7 +87,7 @@ const c3Search = (() => {
       const scores = wanted.map((forms) => has(forms, (stem) => section.weights.get(stem) ?? 0));
       const named = Math.max(0, ...[section.title, ...section.names].map((name) => share(text, name)));
       const found = scores.filter(Boolean).length / wanted.length;
-      const lesson = section.page.startsWith("notebooks/") ? 1 : 0.6;
+      const lesson = /^notebooks\/\d/.test(section.page) ? 1 : 0.6;
       const together = found ? 0.5 + closest(section, wanted) / 2 : 0;
       const worded = lesson * found * together * scores.reduce((a, b) => a + b, 0);
       return { ...section, worded, named: lesson * 10 * most * named };
