@@ -88,6 +88,8 @@ def write_pages(app: Sphinx) -> None:
         place.mkdir(parents=True, exist_ok=True)
     recordings.write_shared(recorded)
     paths = notebook_paths()
+    for stale in {*folder.glob("*.ipynb")} - {folder / path.name for path in paths}:
+        stale.unlink()  # of a notebook that has another name now
     for path in status_iterator(paths, "recording explorers... ", length=len(paths)):
         notebook = page(read(path), path.stem, recorded / "recordings")
         nbformat.write(notebook, folder / path.name)

@@ -183,7 +183,7 @@ def test_presenting_keeps_what_is_said_and_one_picture():
 # From the back row: the picture that is the idea, and what belongs beside it.
 PRESENTED = [
     ("recurrent", ["Lines", "Matrix"]),
-    ("positions", ["Curves", "Flow"]),
+    ("positions", ["Curves", "Flow", "Matrix"]),
     ("grouped_query", ["Curves"]),
 ]
 
