@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from chapter3_helpers import diagrams
+from chapter3_helpers.diagrams.core.drawing import draw
 from chapter3_helpers.diagrams.core.painting import paint_plane
+from chapter3_helpers.diagrams.core.scene import Line
 from tests.diagrams import numbers
 
 
@@ -58,6 +60,9 @@ def test_heads_say_every_weight_and_stand_side_by_side_on_one_scale():
             assert (line in str(diagram)) == (weight > 0.02), "what is hardly looked at: no arrow"
     assert "head 0 (2 numbers) and head 1 (2 numbers) -> side by side -> concat (4" in str(diagram)
     assert {block.limit for block in diagram.blocks[3:]} == {4.0}
+    beams = [item for item in draw(diagram).items if isinstance(item, Line) and item.width != 1.5]
+    assert len(beams) == 4
+    assert all(beam.head for beam in beams)
 
 
 def test_a_row_names_the_words_that_it_mixes_and_is_asked():
