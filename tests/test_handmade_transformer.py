@@ -1,4 +1,4 @@
-"""The transformer made by hand: golden values, a torch oracle, and every single weight."""
+"""The transformer made by hand: golden values, a torch oracle, and every weight."""
 
 import itertools
 import subprocess
@@ -25,7 +25,6 @@ from tools.notebook_files import NOTEBOOKS, code_cells, read
 
 TEXTS = ["".join(letters) for n in range(1, 6) for letters in itertools.product("ab", repeat=n)]
 SHAPES = {name: weights.shape for name, weights in MODEL.weights().items()}
-PLACES = [(name, place) for name, shape in SHAPES.items() for place in np.ndindex(shape)]
 
 
 def essay() -> dict[str, np.ndarray]:
@@ -91,18 +90,7 @@ def test_accuracy_counts_what_is_wrong():
 
 
 def test_every_one_of_the_320_weights_is_as_the_essay_says():
-    assert len(PLACES) == 320
     np.testing.assert_equal(dict(MODEL.weights()), essay())
-
-
-def test_any_single_changed_weight_acts_as_in_the_oracle():
-    for name, place in PLACES:
-        changed = MODEL.with_weight(name, place, MODEL.weights()[name][place] + 1.75)
-        for text in ("aabba", "bba"):
-            ids = tokenize(text)
-            np.testing.assert_allclose(
-                forward(ids, changed)["logits"], oracle(ids, changed), atol=1e-8, err_msg=str(place)
-            )
 
 
 @pytest.mark.parametrize("n", range(1, 8))
