@@ -150,3 +150,10 @@ def test_a_function_that_gives_no_scores_is_told_so_and_the_rest_goes_on(own, wo
     assert "attention weights" in explorer.view.value
     with pytest.raises(TypeError, match="mask_scores must be a function of scores, got 3"):
         masking_explorer(3)
+
+
+def test_the_scores_that_are_shown_are_those_that_softmax_makes_the_weights_of():
+    shown = Shown("masking", show=SCORES, tokens_read=7)
+    (matrix,) = shown.all(Matrix)
+    torch.testing.assert_close(torch.softmax(matrix.values, dim=-1), shown.state.weights)
+    assert shown.state.masked_scores.isneginf().any()
