@@ -75,13 +75,10 @@ def dot_products_panels(
     }
     angles = torch.arange(-180, 181, 5)
     direction = direction or 0
+    with_b = {"direction": (direction, 1), "angle": (angle, -1)}  # a stays where it is
     drags = [
-        {"name": "a", **_drag("length_a", direction + angle, {"angle": (angle, 1)})},
-        # a stays where it is
-        {
-            "name": "b",
-            **_drag("length_b", direction, {"direction": (direction, 1), "angle": (angle, -1)}),
-        },
+        {"name": "a", **_drag("length_a", length_a, direction + angle, {"angle": (angle, 1)})},
+        {"name": "b", **_drag("length_b", length_b, direction, with_b)},
     ]
     curve = length_a * length_b * torch.cos(torch.deg2rad(angles))
     return [
@@ -102,10 +99,11 @@ def dot_products_panels(
     ]
 
 
-def _drag(length: str, at: int, turns: dict[str, tuple[int, int]]) -> dict[str, Any]:
+def _drag(length: str, value: float, at: int, turns: dict[str, tuple[int, int]]) -> dict[str, Any]:
     """Say what dragging the head of an arrow changes: its length, and by as many degrees as it is
     turned from where it is now, angles: name -> (value, 1 or -1)."""
-    return {"length": length, "longest": LONGEST, "step": STEP, "at": at, "turns": turns}
+    steps = {"from": round(value, 6), "longest": LONGEST, "step": STEP}
+    return {"length": length, **steps, "at": at, "turns": turns}
 
 
 def _drawing(a: torch.Tensor, b: torch.Tensor, drags: list[dict[str, Any]]) -> Diagram:

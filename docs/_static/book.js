@@ -105,15 +105,18 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
   // A click on the picture; all of it once more takes away what nothing else can set.
   c3Hands(root, (settings) => {
     const set = controls.filter((control) => control.name in settings);
-    const labels = set.map(({ name, labels }) => {
+    const labels = set.map(({ name, labels, kind }) => {
       const value = String(settings[name]);
       const label = labels?.find((label) => label === value || label.startsWith(`${value} `));
-      return label ?? (Number.isFinite(settings[name]) ? nearest(labels, value) : undefined);
+      return label ?? (kind === "slider" ? nearest(labels, value) : undefined);
     });
     const before = controls.filter((control) => control.kind === "clicked" && chosen[control.name] !== "None");
     const again = [...set, ...before].every((control) => control.kind === "clicked" && chosen[control.name] === labels[set.indexOf(control)]);
-    set.forEach((control, i) => { chosen[control.name] = again ? "None" : labels[i] ?? chosen[control.name]; });
-    draw();
+    const next = set.map((control, i) => [control.name, again ? "None" : labels[i] ?? chosen[control.name]]);
+    const moves = next.some(([name, label]) => chosen[name] !== label);
+    Object.assign(chosen, Object.fromEntries(next));
+    if (moves) draw();
+    return moves;
   });
   const tools = document.createElement("div");
   tools.className = "c3-tools";

@@ -9,12 +9,13 @@
 // once at all that have the same one, the arrows walk on.
 //
 // data-drag is the head of an arrow in a plane, which mouse, finger and arrow keys move: of which
-// reach the plane is, the setting that is the arrow's length, its longest and its step, at how many
-// degrees it stands, and what turns with it: {"angle": [60, 1]} adds to 60 what it is turned by.
+// reach the plane is, the setting that is the arrow's length, that length, its longest and its step, at
+// how many degrees it stands, and what turns with it: {"angle": [60, 1]} adds to 60 what it turns.
 //
 // A page of the book loads this file as it is; hands_widget.js follows it in a notebook.
 
-// Listen to one explorer; change(settings) is called with what a click changes.
+// Listen to one explorer; change(settings) is called with what a click changes, and returns false
+// where nothing does.
 function c3Hands(root, change) {
   const SIDES = ["q", "k", "r", "c", "strip"];
   let hovered = null; // what the mouse is over
@@ -80,13 +81,13 @@ function c3Hands(root, change) {
     return { drag, at, tip: at(tip.left + tip.width / 2, tip.top + tip.height / 2) };
   }
 
-  function moveHead({ drag }, x, y) {
+  function moved({ drag }, x, y) {
     const length = Math.round(Math.min(drag.longest, Math.hypot(x, y)) / drag.step) * drag.step;
     const settings = { [drag.length]: Number(length.toFixed(6)) };
     const turned = Math.round((Math.atan2(y, x) * 180) / Math.PI) - drag.at;
     for (const [name, [from, sign]] of Object.entries(length ? drag.turns : {}))
       settings[name] = ((((from + sign * turned + 179) % 360) + 360) % 360) - 179; // -179 to 180
-    send(settings);
+    return settings;
   }
 
   // While something is dragged, a change waits for the picture of the one before.
@@ -121,7 +122,7 @@ function c3Hands(root, change) {
     const grip = dragged && gripOf(dragged.stop);
     if (!grip) return;
     const head = headOf(grip), [x, y] = head.at(event.clientX, event.clientY);
-    moveHead(head, x - dragged.off[0], y - dragged.off[1]);
+    send(moved(head, x - dragged.off[0], y - dragged.off[1]));
   }
   const letGo = () => (dragged = null);
 
@@ -132,10 +133,11 @@ function c3Hands(root, change) {
     if (!label || event.ctrlKey || event.altKey || event.metaKey) return;
     focus({ target: label });
     if (label.dataset.drag) {
-      const by = MOVES[event.key], head = headOf(label), { step } = head.drag;
+      const by = MOVES[event.key], head = headOf(label), { step, from, at } = head.drag;
       if (!by) return;
-      sent = "";
-      moveHead(head, head.tip[0] + step * by[0], head.tip[1] + step * by[1]);
+      const [x, y] = [from * Math.cos((at * Math.PI) / 180), from * Math.sin((at * Math.PI) / 180)];
+      // where the next step is not on offer, a larger one
+      for (let far = step; far < 2; far += step) if (change(moved(head, x + far * by[0], y + far * by[1])) !== false) break;
     } else if (event.key === "Enter" || event.key === " ") click(label);
     else if (event.key in STEPS) {
       const all = labels(label.closest("table, svg"), label.dataset.stop);
