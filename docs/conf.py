@@ -15,6 +15,7 @@ extensions = [
     "pages",
     "folds",
     "dark",
+    "moved",
     "formulas",
     "glossary",
     "front_door",

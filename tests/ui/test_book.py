@@ -85,6 +85,25 @@ def test_a_page_asks_for_nothing_from_elsewhere_and_draws_its_formulas_and_recor
     assert page.locator("article .cell_input pre").evaluate_all(cut_off) == 0
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("12_performance#exercises", "13_performance.html#exercises"),
+        ("09_transformer_block#find-what-came-before", "10_induction_heads.html"),
+        (
+            "09_transformer_block#who-found-induction-heads",
+            "10_induction_heads.html#who-found-induction-heads",
+        ),
+    ],
+)
+def test_an_address_from_before_leads_to_where_its_text_is_now(page, old, new):
+    name, _, place = old.partition("#")
+    visit(page, f"notebooks/{name}", f"#{place}")
+    page.wait_for_url(f"**/notebooks/{new}")
+    _, _, anchor = new.partition("#")
+    assert not anchor or page.locator(f"[id='{anchor}']").count() == 1
+
+
 def test_a_folded_section_opens_when_it_is_linked_to_or_searched_for(page):
     number, text = folded_section()
     visit(page, "search", f"?q={text} zzyzx")
