@@ -16,7 +16,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
   function draw() {
     let node = tree;
     for (const control of controls) {
-      const [labels, next] = node;
+      const [labels, next, unseen] = node;
       let index = 0;
       if (labels) {
         index = labels.indexOf(chosen[control.name]);
@@ -25,7 +25,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
         control.index = index;
       }
       control.labels = labels;
-      control.show(labels, index);
+      control.show(unseen ? null : labels, index);
       node = next[index];
     }
     const [above, panels, lines] = states[node].flatMap((row) => rows[row]).map((id) => tokens[id]).join("").split("\0");

@@ -143,7 +143,8 @@ class Recording:
         )
 
     def branch(self, done: list[Choice]) -> Any:
-        """Return the choices of the next control and where each leads, down to a state."""
+        """Return the choices of the next control and where each leads, down to a state; and 1 where
+        the control itself is not shown."""
         moved = {c.name: value for c, (_, value) in zip(self.controls, done, strict=False)}
         self.explorer.move(**self.start)
         self.explorer.move(**moved)
@@ -161,7 +162,11 @@ class Recording:
         else:
             steps = choices(control, settings, thin=False)
             steps = [step for step in steps if not clicked or step[1] in clicked]
-        return [[label for label, _ in steps], [self.branch([*done, step]) for step in steps]]
+        node = [[label for label, _ in steps], [self.branch([*done, step]) for step in steps]]
+        unseen = control.kind != "clicked" and not control.is_shown(
+            settings
+        )  # a click alone sets it
+        return [*node, 1] if unseen else node
 
     def state(self) -> int:
         """Return the number of what is shown now."""
