@@ -241,3 +241,13 @@ def test_the_one_page_prints_on_four_sheets_without_its_glossary(page):
     printed = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type /Page\b", printed)) == 4
     assert re.search(rb"/MediaBox \[0 0 59[45]\S* 84[12]", printed), "A4"
+
+
+def test_a_heatmap_has_no_ground_of_its_own_in_the_dark_theme(page):
+    visit(page, "notebooks/04_masking")
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    shown = page.locator("img[alt^=Heatmap]:visible")
+    said = shown.evaluate_all("all => all.map(e => [e.className, getComputedStyle(e).background])")
+    assert said
+    assert all("only-dark" in kind and "rgba(0, 0, 0, 0)" in ground for kind, ground in said)
+    page.evaluate("document.documentElement.dataset.theme = 'light'")
