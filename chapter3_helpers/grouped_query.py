@@ -13,7 +13,7 @@ from chapter3_helpers.positions import apply_rotary, rotary_frequencies
 
 
 def repeat_kv(x: torch.Tensor, n: int) -> torch.Tensor:
-    """Repeat every key or value head n times: (..., K, T, D) -> (..., K * n, T, D).
+    """Repeat every key or value head n times: (..., G, T, D) -> (..., G * n, T, D).
 
     Copies stand next to one another: query head h reads head h // n of ``x``.
 
@@ -41,11 +41,33 @@ def kv_cache_bytes(
 
 
 class KeyValueCache:
-    """The keys and values of the S tokens so far; ``attention.new_cache()`` makes one.
+    """What a cache keeps and appends: the keys and values of the S tokens so far.
 
-    ``len(cache)`` is S; ``cache.keys`` and ``cache.values`` are views (B, K, S, D) of what is
-    kept. The first keys settle dtype and device, and take room for ``context_length`` tokens at
-    once, so that none is moved later. (On Linux, a CPU's memory is used as tokens fill it.)
+    There is room for ``context_length`` tokens from the first append on, so that none is moved
+    later. (On Linux, a CPU's memory is used as tokens fill it.)
+    """
+
+    def __init__(self, batch_size: int, num_kv_heads: int, context_length: int, head_dim: int):
+        self.shape = (batch_size, num_kv_heads, context_length, head_dim)
+        self.length = 0
+
+    def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Add the keys and values (B, G, T, D) of T tokens; return those of all S, as views."""
+        if self.length == 0:
+            self.all_keys = keys.new_empty(self.shape)
+            self.all_values = values.new_empty(self.shape)
+        past, self.length = self.length, self.length + keys.shape[-2]
+        self.all_keys[:, :, past : self.length] = keys
+        self.all_values[:, :, past : self.length] = values
+        return self.all_keys[:, :, : self.length], self.all_values[:, :, : self.length]
+
+
+class LayerCache(KeyValueCache):
+    """The cache of one layer, which ``attention.new_cache()`` makes; ``len(cache)`` is S.
+
+    Beside what a ``KeyValueCache`` does, it refuses what another layer has filled, forgets, and
+    takes part in training. ``cache.keys`` and ``cache.values`` are views (B, G, S, D) of what is
+    kept. The first keys settle dtype and device.
     """
 
     def __init__(
@@ -56,39 +78,38 @@ class KeyValueCache:
         head_dim: int,
         theta: float | None = None,
     ):
-        self.shape = (batch_size, num_kv_heads, context_length, head_dim)
+        super().__init__(batch_size, num_kv_heads, context_length, head_dim)
         self.theta = theta  # the base of the rotary angles of its keys; None: they are not turned
         self.frequencies: torch.Tensor | None = None  # (context_length, D / 2), of all positions
-        self._keys = self._values = torch.empty(batch_size, num_kv_heads, 0, head_dim)
-        self._length = 0
+        self.all_keys = self.all_values = torch.empty(batch_size, num_kv_heads, 0, head_dim)
 
     def __len__(self) -> int:
-        return self._length
+        return self.length
 
     def __repr__(self) -> str:
-        B, K, S, D = self.shape
-        sizes = f"batch_size={B}, num_kv_heads={K}, head_dim={D}, theta={self.theta}"
-        return f"KeyValueCache({len(self)} of {S} tokens, {sizes})"
+        B, G, S, D = self.shape
+        sizes = f"batch_size={B}, num_kv_heads={G}, head_dim={D}, theta={self.theta}"
+        return f"LayerCache({len(self)} of {S} tokens, {sizes})"
 
     @property
     def keys(self) -> torch.Tensor:
-        return self._keys[:, :, : self._length]
+        return self.all_keys[:, :, : self.length]
 
     @property
     def values(self) -> torch.Tensor:
-        return self._values[:, :, : self._length]
+        return self.all_values[:, :, : self.length]
 
     def truncate(self, length: int) -> None:
         """Forget all tokens but the first ``length``, from 0 to ``len(cache)``."""
         if not 0 <= length <= len(self):
             raise ValueError(f"length must be from 0 to {len(self)}, got {length}")
-        self._length = length
+        self.length = length
 
     def check(self, keys: torch.Tensor, context_length: int, theta: float | None) -> None:
-        """Refuse keys (B, K, T, D), before they are turned, that cannot follow those in here."""
-        B, K, _, D = keys.shape
-        if (self.shape, self.theta) != ((B, K, context_length, D), theta):
-            wanted = KeyValueCache(B, K, context_length, D, theta)
+        """Refuse keys (B, G, T, D), before they are turned, that cannot follow those in here."""
+        B, G, _, D = keys.shape
+        if (self.shape, self.theta) != ((B, G, context_length, D), theta):
+            wanted = LayerCache(B, G, context_length, D, theta)
             raise ValueError(f"cache must be like {wanted}, got {self}")
         held = self.keys
         if len(self) > 0 and (held.dtype, held.device) != (keys.dtype, keys.device):
@@ -98,36 +119,32 @@ class KeyValueCache:
             )
 
     def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Add the keys and values of new tokens, (B, K, T, D); return all that are then held.
+        """Add the keys and values of new tokens, (B, G, T, D); return all that are then held.
 
         Later tokens are written into what is held. So copies are returned, unless gradients are
         turned off, as by ``torch.no_grad``. Gradients reach the new keys and values; earlier ones
         are constant.
         """
-        past, end = self._length, self._length + keys.shape[-2]
-        if past == 0:
-            self._keys, self._values = keys.new_empty(self.shape), values.new_empty(self.shape)
-        self._keys[:, :, past:end] = keys.detach()
-        self._values[:, :, past:end] = values.detach()
-        self._length = end
+        past = len(self)
+        held = super().append(keys.detach(), values.detach())
         if not torch.is_grad_enabled():
-            return self.keys, self.values
-        earlier = self._keys[:, :, :past], self._values[:, :, :past]
+            return held
+        earlier = held[0][:, :, :past], held[1][:, :, :past]
         return torch.cat([earlier[0], keys], dim=-2), torch.cat([earlier[1], values], dim=-2)
 
 
 class GroupedQueryAttention(nn.Module):
     """Causal attention whose query heads share key/value heads, with a cache for generation.
 
-    New compared with ``MultiHeadAttention``: K key/value heads serve H query heads, H / K each;
+    New compared with ``MultiHeadAttention``: G key/value heads serve H query heads, H / G each;
     queries and keys are turned by their position; and keys and values can be kept in a cache, so
     that the next call need only bring the tokens that are new.
 
     ::
 
         x (B, T, d) --W_query--> queries (B, H, T, D) --rotary---------------------+
-                    --W_key----> keys    (B, K, T, D) --rotary--> cache (B, K, S, D) --> attention
-                    --W_value--> values  (B, K, T, D) ----------> cache (B, K, S, D) --+
+                    --W_key----> keys    (B, G, T, D) --rotary--> cache (B, G, S, D) --> attention
+                    --W_value--> values  (B, G, T, D) ----------> cache (B, G, S, D) --+
             with S = len(cache) + T keys to look at; then join heads, out_proj --> (B, T, d)
 
     The module itself keeps nothing but weights. What a cache holds is constant to autograd.
@@ -135,7 +152,7 @@ class GroupedQueryAttention(nn.Module):
     Args:
         d_model: numbers per token, on the way in and out.
         num_heads: the number of query heads H, which divides ``d_model``.
-        num_kv_heads: the number of key/value heads K, which divides ``num_heads``: 1 is
+        num_kv_heads: the number of key/value heads G, which divides ``num_heads``: 1 is
             multi-query attention, ``num_heads`` (the default) multi-head attention.
         context_length: the most tokens a sequence may have, cached ones included.
         theta: the base of the rotary angles.
@@ -162,12 +179,12 @@ class GroupedQueryAttention(nn.Module):
         rotary: bool = True,
     ):
         super().__init__()
-        H, K = num_heads, num_heads if num_kv_heads is None else num_kv_heads
+        H, G = num_heads, num_heads if num_kv_heads is None else num_kv_heads
         if d_model % H != 0:
             raise ValueError(f"d_model must be divisible by num_heads, got {d_model} and {H}")
-        if H % K != 0:
-            raise ValueError(f"num_heads must be divisible by num_kv_heads, got {H} and {K}")
-        self.num_heads, self.num_kv_heads, self.head_dim = H, K, d_model // H
+        if H % G != 0:
+            raise ValueError(f"num_heads must be divisible by num_kv_heads, got {H} and {G}")
+        self.num_heads, self.num_kv_heads, self.head_dim = H, G, d_model // H
         self.context_length = context_length
         self.theta = theta if rotary else None
         kv_width = self.num_kv_heads * self.head_dim
@@ -176,12 +193,12 @@ class GroupedQueryAttention(nn.Module):
         self.W_value = nn.Linear(d_model, kv_width, bias=False)
         self.out_proj = nn.Linear(d_model, d_model)
 
-    def new_cache(self, batch_size: int = 1) -> KeyValueCache:
+    def new_cache(self, batch_size: int = 1) -> LayerCache:
         """Make an empty cache for ``batch_size`` sequences of up to ``context_length`` tokens."""
         sizes = self.num_kv_heads, self.context_length, self.head_dim
-        return KeyValueCache(batch_size, *sizes, theta=self.theta)
+        return LayerCache(batch_size, *sizes, theta=self.theta)
 
-    def forward(self, x: torch.Tensor, cache: KeyValueCache | None = None) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, cache: LayerCache | None = None) -> torch.Tensor:
         """Map tokens (..., T, d_model) to context vectors (..., T, d_model).
 
         With a cache, ``x`` continues after the tokens in there and is added to them. A cache of
@@ -189,23 +206,21 @@ class GroupedQueryAttention(nn.Module):
         """
         queries, keys, values = self._project(x, cache)
         if cache is not None:
-            keys, values = cache.append(keys, values)  # (B, K, S, D): the earlier ones, too
+            keys, values = cache.append(keys, values)  # (B, G, S, D): the earlier ones, too
         context = grouped_attention(queries, keys, values)  # (B, H, T, D)
         return self.out_proj(join_heads(context)).reshape(x.shape)
 
-    def attention_weights(
-        self, x: torch.Tensor, cache: KeyValueCache | None = None
-    ) -> torch.Tensor:
+    def attention_weights(self, x: torch.Tensor, cache: LayerCache | None = None) -> torch.Tensor:
         """Return the weights (..., H, T, S) of such a call, which leaves the cache as it is."""
         queries, keys, _ = self._project(x, cache)
         if cache is not None:
-            keys = torch.cat([cache.keys.to(keys), keys], dim=-2)  # (B, K, S, D)
+            keys = torch.cat([cache.keys.to(keys), keys], dim=-2)  # (B, G, S, D)
         keys = repeat_kv(keys, self.num_heads // self.num_kv_heads)  # (B, H, S, D)
         weights = kernel_weights(queries, keys)
         return weights if x.dim() == 3 else weights[0]
 
-    def _project(self, x: torch.Tensor, cache: KeyValueCache | None) -> tuple[torch.Tensor, ...]:
-        """Compute queries (B, H, T, D), keys and values (B, K, T, D) of new tokens."""
+    def _project(self, x: torch.Tensor, cache: LayerCache | None) -> tuple[torch.Tensor, ...]:
+        """Compute queries (B, H, T, D), keys and values (B, G, T, D) of new tokens."""
         tokens = x.shape[-2] if cache is None else len(cache) + x.shape[-2]
         if tokens > self.context_length:
             raise ValueError(f"at most {self.context_length} tokens fit, got {tokens}")
@@ -222,7 +237,7 @@ class GroupedQueryAttention(nn.Module):
 
 
 def rotary_frequencies_after(
-    cache: KeyValueCache | None, T: int, module: "GroupedQueryAttention"
+    cache: LayerCache | None, T: int, module: "GroupedQueryAttention"
 ) -> torch.Tensor:
     """Return the rotary frequencies (T, D / 2) of the T positions after a cache."""
     if cache is None:
@@ -237,15 +252,15 @@ def grouped_attention(
 ) -> torch.Tensor:
     """Let the T newest tokens look at S keys, their own among them, without repeating any.
 
-    From queries (B, H, T, D), keys and values (B, K, S, D) it makes context vectors (B, H, T, D).
+    From queries (B, H, T, D), keys and values (B, G, S, D) it makes context vectors (B, H, T, D).
     """
     B, H, T, D = queries.shape
-    K, S = keys.shape[1:3]
-    # Nothing is hidden from one token, so the H / K queries of a group can be rows of one matrix: a
-    # CPU then reads each key once, which pays while every thread has one of the B * K matrices.
-    busy = torch.compiler.is_compiling() or torch.get_num_threads() <= B * K
+    G, S = keys.shape[1:3]
+    # Nothing is hidden from one token, so the H / G queries of a group can be rows of one matrix: a
+    # CPU then reads each key once, which pays while every thread has one of the B * G matrices.
+    busy = torch.compiler.is_compiling() or torch.get_num_threads() <= B * G
     if T == 1 and queries.device.type == "cpu" and busy:
-        grouped = queries.reshape(B, K, H // K, D)
+        grouped = queries.reshape(B, G, H // G, D)
         return functional.scaled_dot_product_attention(grouped, keys, values).reshape(B, H, T, D)
     masked: dict = {"is_causal": True} if T == S else {}
     if 1 < T < S:  # query i stands at position S - T + i; here True means visible

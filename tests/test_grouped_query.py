@@ -332,7 +332,7 @@ def test_where_nothing_else_is_said():
     """As many key/value heads as heads, 2048 tokens; without rotary an odd head_dim will do."""
     attention = GroupedQueryAttention(15, 5, rotary=False)
     assert attention(torch.zeros(2, 15)).shape == (2, 15)
-    said = "KeyValueCache(0 of 2048 tokens, batch_size=1, num_kv_heads=5, head_dim=3, theta=None)"
+    said = "LayerCache(0 of 2048 tokens, batch_size=1, num_kv_heads=5, head_dim=3, theta=None)"
     assert repr(attention.new_cache()) == said
 
 

@@ -21,15 +21,13 @@ LESSONS = [
     "positions",
     "transformer_block",
     "induction_heads",
+    "grouped_query",
 ]
 WITHOUT = {  # what a path uses although no open cell has written it out, and why
     "00_why_attention": {
         "EncoderDecoder": "what runs is a recurrent network, which the series leaves behind",
         "BahdanauDecoder": "its attention is done by hand in a cell; the rest is the same network",
         "tokenize": "a letter becomes its number",
-    },
-    "12_grouped_query_kv_cache": {
-        "apply_rotary": "the turn that 08 writes out as rotate; a fold there has this form of it",
     },
 }
 

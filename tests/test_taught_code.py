@@ -37,7 +37,18 @@ TAUGHT = {
     "09_transformer_block": ("transformer_block", ["FeedForward", "TransformerBlock", "GPT"]),
     "10_induction_heads": ("induction_heads", ["LetterReader"]),
     "11_handmade_transformer": ("handmade_transformer", ["handmade_model", "forward"]),
-    "12_grouped_query_kv_cache": ("grouped_query", ["GroupedQueryAttention"]),
+    "12_grouped_query_kv_cache": (
+        "grouped_query",
+        [
+            "KeyValueCache",
+            "kv_cache_bytes",
+            "repeat_kv",
+            "rotary_frequencies",
+            "rotary_frequencies_after",
+            "grouped_attention",
+            "GroupedQueryAttention",
+        ],
+    ),
 }
 BELOW = {  # the rung that lines marked as new are compared with
     "SelfAttention_v2": SelfAttention_v1,

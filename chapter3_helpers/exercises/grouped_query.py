@@ -49,8 +49,8 @@ WINDOW_MASK = Exercise(
 
 def _grouped_scores(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     B, H, T, D = queries.shape
-    K, S = keys.shape[1:3]
-    rows = queries.reshape(B, K, H // K * T, D)
+    G, S = keys.shape[1:3]
+    rows = queries.reshape(B, G, H // G * T, D)
     return (rows @ keys.transpose(-2, -1)).reshape(B, H, T, S)
 
 
@@ -90,12 +90,12 @@ GROUPED_SCORES = Exercise(
     ),
     demand=_repeated_keys,
     misconceptions={
-        "Query head h reads your key head h % K. Query heads that share a key head stand next to "
-        "one another: head h reads key head h // (H // K).": lambda queries, keys: (
+        "Query head h reads your key head h % G. Query heads that share a key head stand next to "
+        "one another: head h reads key head h // (H // G).": lambda queries, keys: (
             queries @ keys.repeat(1, queries.shape[1] // keys.shape[1], 1, 1).transpose(-2, -1)
         ),
         "All your query heads read the first key head. That is multi-query attention; here there "
-        "are K key heads.": lambda queries, keys: queries @ keys[:, :1].transpose(-2, -1),
+        "are G key heads.": lambda queries, keys: queries @ keys[:, :1].transpose(-2, -1),
         "Your scores are divided by sqrt(D). The task asks for the dot products alone.": (
             lambda queries, keys: _grouped_scores(queries, keys) / queries.shape[-1] ** 0.5
         ),
@@ -111,13 +111,13 @@ POOL_HEADS = Exercise(
     name="12c",
     solution=lambda weight, num_heads, num_kv_heads: (
         _heads(weight, num_heads)
-        .unflatten(0, (num_kv_heads, -1))  # (K, H / K, D, d)
+        .unflatten(0, (num_kv_heads, -1))  # (G, H / G, D, d)
         .mean(dim=1)
         .flatten(end_dim=1)
     ),
     cases=((_random(6 * 5, 7), 6, 2), (_random(8 * 3, 11), 8, 4)),
     misconceptions={
-        "You average heads that lie K apart. The query heads of a group stand next to one another, "
+        "You average heads that lie G apart. The query heads of a group stand next to one another, "
         "so the key heads that they had do too.": lambda weight, num_heads, num_kv_heads: (
             _heads(weight, num_heads).unflatten(0, (-1, num_kv_heads)).mean(dim=0).flatten(0, 1)
         ),
