@@ -120,56 +120,38 @@ def untokenize(ids: Sequence[int]) -> str:
     return "".join(ALPHABET[token] for token in ids)
 
 
-def forward(
-    ids: Sequence[int], model: HandmadeTransformer = MODEL, past: Arrays | None = None
-) -> Arrays:
+def forward(ids: Sequence[int], model: HandmadeTransformer) -> Arrays:
     """Run the model, and keep every intermediate result.
 
     Args:
-        ids: n token ids.
-        past: a cache: ``keys`` and ``values`` of the t tokens before, (t, d) each. What an earlier
-            call returned will do.
+        ids: T token ids.
+        model: whose weights to use.
 
     Returns:
-        With T = t + n: embedding, queries, update, context and output (n, d); keys and values
-        (T, d); scores before the mask and weights (n, T); logits (n, 2).
+        embedding, queries, keys, values, context and update (T, d); scores before the mask and
+        weights (T, T); logits (T, 2).
 
     Raises:
-        ValueError: more than ``context_length`` tokens, those of ``past`` among them.
+        ValueError: more than ``context_length`` tokens.
 
-    >>> forward(tokenize("aabaa"))["logits"][-1].tolist()  # for a, for b
+    >>> forward(tokenize("aabaa"), MODEL)["logits"][-1].tolist()  # for a, for b
     [1.0, 1024.0]
     """
-    start = 0 if past is None else len(past["keys"])  # t
-    n, T = len(ids), start + len(ids)
-    if start + n > model.context_length:
-        raise ValueError(f"at most {model.context_length} tokens fit, got {start + n}")
-    rows = model.token_embedding[np.array(ids, dtype=int)]  # (n, d)
-    embedding = rows + model.position_embedding[start:T]  # (n, d)
-    queries = embedding @ model.W_query  # (n, d)
-    keys, values = embedding @ model.W_key, embedding @ model.W_value  # (n, d)
-    if past is not None:
-        keys = np.concatenate([past["keys"], keys])  # (T, d)
-        values = np.concatenate([past["values"], values])  # (T, d)
-    scores = queries @ keys.T / np.sqrt(queries.shape[-1])  # (n, T)
-    mask = np.triu(np.full((n, T), HIDDEN), k=start + 1)  # (n, T)
-    weights = softmax(scores + mask)  # (n, T)
-    context = weights @ values  # (n, T) @ (T, d) -> (n, d)
-    update = context @ model.c_proj + model.c_proj_bias  # (n, d)
-    output = embedding + update  # the residual connection
-    logits = output @ model.token_embedding.T  # (n, d) @ (d, 2) -> (n, 2)
-    return {
-        "embedding": embedding,
-        "queries": queries,
-        "keys": keys,
-        "values": values,
-        "scores": scores,
-        "weights": weights,
-        "context": context,
-        "update": update,
-        "output": output,
-        "logits": logits,
-    }
+    T = len(ids)
+    if model.context_length < T:
+        raise ValueError(f"at most {model.context_length} tokens fit, got {T}")
+    embedding = model.token_embedding[ids] + model.position_embedding[:T]  # (T, d)
+    queries = embedding @ model.W_query  # (T, d)
+    keys, values = embedding @ model.W_key, embedding @ model.W_value  # (T, d)
+    scores = queries @ keys.T / np.sqrt(queries.shape[-1])  # (T, T)
+    mask = np.triu(np.full((T, T), HIDDEN), k=1)  # (T, T)
+    weights = softmax(scores + mask)  # (T, T)
+    context = weights @ values  # (T, T) @ (T, d) -> (T, d)
+    update = context @ model.c_proj + model.c_proj_bias  # (T, d)
+    logits = (embedding + update) @ model.token_embedding.T  # (T, d) @ (d, 2) -> (T, 2)
+    steps = {"embedding": embedding, "queries": queries, "keys": keys, "values": values}
+    steps |= {"scores": scores, "weights": weights, "context": context}
+    return steps | {"update": update, "logits": logits}
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -221,19 +203,21 @@ def accuracy(text: str, model: HandmadeTransformer = MODEL) -> tuple[int, int]:
     return sum(predict_next(text[:i], model) == text[i] for i in places), len(places)
 
 
-def count_operations(
-    ids: Sequence[int], model: HandmadeTransformer = MODEL, past: Arrays | None = None
-) -> dict[str, int]:
-    """Count the floating-point operations of ``forward``, by kind.
+def count_operations(n: int, model: HandmadeTransformer = MODEL, kept: int = 0) -> dict[str, int]:
+    """Count the floating-point operations of the last n rows of ``forward``, by kind.
 
     A matrix product (n, k) @ (k, m) counts 2 n k m: as many multiplications as additions. Folding
     k numbers into one, by sum or maximum, counts k - 1; anything else one for each result.
 
-    >>> count_operations([0])["exp"]  # one token: a softmax over one score
+    Args:
+        n: how many tokens are read.
+        model: whose sizes to use.
+        kept: how many tokens before them have their keys and values in a cache.
+
+    >>> count_operations(1)["exp"]  # one token: a softmax over one score
     1
     """
-    n, d, vocabulary = len(ids), model.position_embedding.shape[1], len(ALPHABET)
-    T = n if past is None else len(past["keys"]) + n
+    d, T, vocabulary = model.position_embedding.shape[1], kept + n, len(ALPHABET)
     products = [(n, d, 3 * d), (n, d, T), (n, T, d), (n, d, d), (n, d, vocabulary)]
     return {
         "matmul": sum(2 * rows * inner * columns for rows, inner, columns in products),

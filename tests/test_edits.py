@@ -76,9 +76,8 @@ def start(notebook: str, name: str) -> tuple[dict[str, Any], torch.Tensor, list[
     random generator, and the sources from that cell on, without exercises."""
     cells = code_cells(read(NOTEBOOKS / f"{notebook}.ipynb"))
     sources = [cell.source for cell in cells if "exercise" not in tags(cell)]
-    (place,) = [
-        i for i, s in enumerate(sources) if s.startswith((f"class {name}(", f"def {name}("))
-    ]
+    heads = (f"class {name}(", f"def {name}(", f"{name} = ")
+    (place,) = [i for i, s in enumerate(sources) if s.startswith(heads)]
     space: dict[str, Any] = {"__name__": notebook}
     skipped = Skipped()
     for source in sources[:place]:
@@ -197,18 +196,18 @@ EDITS = {
         "self.weight[:1]",
         {"reader.table(x)  #": "| Ann\nright in 51%", "def with_sinusoids": None},
     ),
-    "10 without the one before": (
+    "11 without the one before": (
         "11_handmade_transformer",
-        "handmade_model",
-        "        W_query[position, max(position - 1, 0)]",
-        "        # W_query[position, max(position - 1, 0)]",
+        "W_query, W_key",
+        "    W_query[position, max(position - 1, 0)]",
+        "    # W_query[position, max(position - 1, 0)]",
         {
-            "package_run = ": "largest difference in any step: 1024.0000",
+            "model = HandmadeTransformer(": "22 of them not zero",
             'for prompt in ("a", "ba"': "a     bababababa\n",
-            "count_operations(five, model)": None,
+            "count_operations(5, model)": None,
         },
     ),
-    "11 with positions from 0 again": (
+    "12 with positions from 0 again": (
         "12_grouped_query_kv_cache",
         "GroupedQueryAttention",
         "rotary_frequencies_after(cache,",

@@ -21,12 +21,17 @@ LESSONS = [
     "positions",
     "transformer_block",
     "induction_heads",
+    "handmade_transformer",
     "grouped_query",
 ]
 WITHOUT = {  # what a path uses although no open cell has written it out, and why
     "00_why_attention": {
         "EncoderDecoder": "what runs is a recurrent network, which the series leaves behind",
         "BahdanauDecoder": "its attention is done by hand in a cell; the rest is the same network",
+        "tokenize": "a letter becomes its number",
+    },
+    "11_handmade_transformer": {
+        "HandmadeTransformer": "it only keeps the seven arrays together, under their names",
         "tokenize": "a letter becomes its number",
     },
 }

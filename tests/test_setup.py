@@ -156,6 +156,17 @@ def test_the_readme_names_the_sources_and_leads_to_every_notebook():
         assert wanted in readme
 
 
+def test_the_minutes_of_the_map_are_those_of_the_notebooks_and_the_hours_their_sum():
+    cells = [cell.source for cell in read(numbered_paths()[0]).cells]
+    (series,) = [source for source in cells if source.startswith("## The map of the series")]
+    minutes = [int(number) for number in re.findall(r"\| about (\d+) \|", series)]
+    for path, number in zip(numbered_paths(), minutes, strict=True):
+        assert re.search(rf"(?m)^(About )?{number} minutes", read(path).cells[0].source), path.stem
+    readme = (ROOT / "README.md").read_text("utf-8")
+    hours = [int(number) for number in re.findall(r"[Aa]bout (\d+) hours", readme)]
+    assert hours == [round(sum(minutes[:8]) / 60), round(sum(minutes) / 60)]
+
+
 def test_what_contributing_names_is_there():
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     for name in re.findall(r"`([\w./]+/[\w./]*)`", text):

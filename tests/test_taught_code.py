@@ -36,7 +36,7 @@ TAUGHT = {
     "08_positions": ("positions", ["LearnedPositions", "linear_bias", "apply_rotary"]),
     "09_transformer_block": ("transformer_block", ["FeedForward", "TransformerBlock", "GPT"]),
     "10_induction_heads": ("induction_heads", ["LetterReader"]),
-    "11_handmade_transformer": ("handmade_transformer", ["handmade_model", "forward"]),
+    "11_handmade_transformer": ("handmade_transformer", ["softmax", "forward"]),
     "12_grouped_query_kv_cache": (
         "grouped_query",
         [

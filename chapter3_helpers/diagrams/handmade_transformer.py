@@ -19,21 +19,25 @@ def last_row_diagram(run: Mapping[str, Any], tokens: Sequence[str]) -> Diagram:
         run: what ``handmade_transformer.forward`` returned.
         tokens: the T letters.
 
-    >>> from chapter3_helpers.handmade_transformer import forward, tokenize
-    >>> diagram = last_row_diagram(forward(tokenize("aab")), "aab")
+    >>> from chapter3_helpers.handmade_transformer import MODEL, forward, tokenize
+    >>> diagram = last_row_diagram(forward(tokenize("aab"), MODEL), "aab")
     >>> diagram["logits"].values.tolist()
     [[1024.0, 1.0]]
     """
     weights, values = to_array(run["weights"])[-1], to_array(run["values"])
-    letters = {"columns": ["a", "b"], "numbers": True}
     context, update, embedding = (to_array(run[n])[-1] for n in ("context", "update", "embedding"))
+    logits = to_array(run["logits"])[-1]
+    largest = max(
+        abs(update[TOKEN_COLUMNS]).max(), abs(logits).max()
+    )  # one scale for what is added
+    letters = {"columns": ["a", "b"], "numbers": True, "limit": largest}
     blocks = [
         Block("weights", (0, 0), weights, kind="weights", columns=list(tokens), numbers=True),
         Block("values", (1, 0), values[:, SCRATCH], kind="value", numbers=True),
         Block("v", (2, 0), context[SCRATCH], kind="value", numbers=True),
         Block("update", (3, 0), update[TOKEN_COLUMNS], **letters),
         Block("embedding", (3, 1), embedding[TOKEN_COLUMNS], **letters),
-        Block("logits", (4, 0), to_array(run["logits"])[-1], **letters),
+        Block("logits", (4, 0), logits, **letters),
     ]
     arrows = [
         Arrow("weights", "values", "@", sign=True),

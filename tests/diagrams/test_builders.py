@@ -8,7 +8,7 @@ import torch
 
 from chapter3_helpers import diagrams
 from chapter3_helpers.diagrams.map import LAST
-from chapter3_helpers.handmade_transformer import forward, tokenize
+from chapter3_helpers.handmade_transformer import MODEL, forward, tokenize
 from tests.diagrams import attention, check_drawing, numbers, without
 
 BOTH = (False, True)
@@ -131,7 +131,7 @@ MORE = {
     "cache_diagram": [(numbers(7, 11), [4, 5, 7], WORD * 7), (numbers(1, 1), [1], WORD)],
     "clocks_diagram": [(numbers(8, n), places) for n, places in ((1, [0, 7]), (2, [3]), (4, [0]))],
     "cut_diagram": [({"W_query": numbers(n, 3), "out_proj": numbers(3, n)},) for n in (6, 8)],
-    "last_row_diagram": [(forward(tokenize(text)), text) for text in ("b", "aab", "aabaa")],
+    "last_row_diagram": [(forward(tokenize(text), MODEL), text) for text in ("b", "aab", "aabaa")],
     "ring_diagram": [({"at first": np.ones((n, n)), "all": np.ones((n, n))},) for n in (2, 6)],
     "roles_diagram": [
         *(("journey", *map(numbers, (n, d, d, d))) for n, d in ((1, 1), (3, 2), (5, 7))),
@@ -149,7 +149,7 @@ MORE = {
 
 
 def test_the_last_letters_way_is_written_in_numbers():
-    diagram = diagrams.last_row_diagram(forward(tokenize("aab")), "aab")
+    diagram = diagrams.last_row_diagram(forward(tokenize("aab"), MODEL), "aab")
     assert all(block.numbers for block in diagram.blocks)
 
 
