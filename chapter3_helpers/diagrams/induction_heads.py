@@ -39,8 +39,8 @@ def induction_diagram(
     >>> import numpy as np
     >>> ones, looks = np.ones(4), np.eye(3)
     >>> diagram = induction_diagram("aba", 1, looks[0], ones, ones, looks[1], ["b"], [1.0])
-    >>> print(diagram.description.splitlines()[1])
-    “b”, place 1 (4,) -> first layer (1, 3) -> + -> x + found (4,)
+    >>> print(diagram.description.splitlines()[2])
+    “a”, place 2 (1,) -> looks -> second layer (1, 3) -> copies -> next letter (1, 1)
     """
     names = [*letters]
     earlier, last = f"“{names[found]}”, place {found}", f"“{names[-1]}”, place {len(names) - 1}"
@@ -52,14 +52,14 @@ def induction_diagram(
     blocks = [
         Block(earlier, (0, 0), before, shape=shape, limit=limit),
         Block("first layer", (1, 0), to_array(first_weights)[None], **weights),
-        Block("x + found", (2, 0), after, shape=shape, limit=limit),
-        one_word(last, (0, 1), names[-1]),
+        Block("x + found", (1, 1), after, shape=shape, limit=limit),
+        one_word(last, (0, 2), names[-1]),
         Block(
-            "second layer", (1, 1), to_array(second_weights)[None], marked_column=found, **weights
+            "second layer", (1, 2), to_array(second_weights)[None], marked_column=found, **weights
         ),
         Block(
-            "probabilities",
-            (2, 1),
+            "next letter",
+            (2, 2),
             to_array(probabilities)[:, None],
             kind="weights",
             rows=[*candidates],
@@ -67,10 +67,11 @@ def induction_diagram(
         ),
     ]
     arrows = [
-        Arrow(earlier, "first layer"),
+        Arrow(earlier, "first layer", "reads"),
         Arrow("first layer", "x + found", "+"),
-        Arrow(last, "second layer"),
-        Arrow("second layer", "probabilities", "copies"),
+        Arrow("x + found", "second layer", "is found"),
+        Arrow(last, "second layer", "looks"),
+        Arrow("second layer", "next letter", "copies"),
     ]
     title = f"How the last “{names[-1]}” finds “{names[found]}”"
     return Diagram(title, blocks, arrows)

@@ -96,8 +96,15 @@ def lane_diagram(
     of_words = {"rows": candidates, "numbers": True}
     logits, probabilities = (to_array(column)[:, None] for column in (logits, probabilities))
     drawn += [
-        Block("logits", (1, row), logits, **of_words),
-        Block("probabilities", (2, row), probabilities, kind="weights", **of_words),
+        Block("logits", (1, row), logits, shape="of some words", **of_words),
+        Block(
+            "probabilities",
+            (2, row),
+            probabilities,
+            kind="weights",
+            shape="of some words",
+            **of_words,
+        ),
     ]
-    note = "Only attention reads the other words."
+    note = f"Only attention reads the other words. Of each vector {MOST_NUMBERS} numbers are drawn."
     return Diagram(f"The lane of “{word}”, block by block", drawn, arrows, brackets, note=note)

@@ -113,7 +113,7 @@ def test_the_letter_that_the_second_layer_finds_is_marked():
     assert (diagram["first layer"].values[0] == looks[0]).all()
     assert (diagram["x + found"].values[0] == after[:6]).all()
     assert (diagram["“c”, place 2"].values[0] == before[:6]).all()
-    assert diagram["probabilities"].rows == ("c", "a")
+    assert diagram["next letter"].rows == ("c", "a")
 
 
 def test_what_arrows_were_before_they_turned_is_drawn_under_them():
@@ -150,5 +150,5 @@ def test_the_lane_of_one_word_adds_up():
         assert set(diagram[f"block {number}"].blocks) >= {f"{part} {number}" for part in layers}
     assert diagram["probabilities"].values.tolist() == [[0.6], [0.1]]
     assert "word (1,) -> id 17 -> embedding -> x (11,)" in str(diagram)
-    end = "norm -> output -> logits (2, 1) -> softmax -> probabilities (2, 1)"
+    end = "norm -> output -> logits of some words -> softmax -> probabilities of some words"
     assert f"x after block 2 -> {end}" in str(diagram)
