@@ -17,6 +17,7 @@ from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 
 import chapter3_helpers
 from chapter3_helpers.positions import alibi_bias, apply_rotary, rotary_frequencies
+from chapter3_helpers.transformer_block import GPT
 from tests.test_notebooks import path_cells
 from tools import glossary
 from tools.notebook_files import ONE_PAGE, code_cells, numbered_paths, read
@@ -68,19 +69,32 @@ def changed(*edits: tuple[str, str]) -> str:
     [
         (" / keys.shape[-1] ** 0.5", ""),
         (".triu(diagonal=1)", ".triu(diagonal=2)"),
-        ("weights = self.dropout(weights)", "pass"),
         (".transpose(1, 2)\n", ".reshape(x.shape[0], self.num_heads, x.shape[1], -1)\n"),
         ("self.attention(self.norm1(x))", "self.attention(x)"),
         ("torch.relu", ""),
-        (" + self.positions.weight[: ids.shape[1]]", ""),
         ("return x + self.dropout", "return self.dropout"),
     ],
 )
-def test_the_comparison_with_the_package_notices_a_changed_line(edit):
+def test_the_comparison_with_pytorch_notices_a_changed_line(edit):
     _, right = run(CELL, COMPARE)
-    assert re.findall(r"package: (\S+)", right) == ["0.0000", "0.0000"]
+    assert re.findall(r"layer: (\S+)", right) == ["0.0000"]
     _, wrong = run(changed(edit), COMPARE)
-    assert float(re.findall(r"package: (\S+)", wrong)[0]) > 0.01
+    assert float(re.findall(r"layer: (\S+)", wrong)[0]) > 0.01
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_cell_is_the_packages_gpt(training):
+    space, _ = run(CELL)
+    own = space["model"]
+    package = GPT(7, d=12, context_length=6, num_layers=2, num_heads=3, dropout=0.1)
+    with torch.no_grad():
+        for mine, its in zip(own.parameters(), package.parameters(), strict=True):
+            its.copy_(mine.normal_(std=0.5))
+    results = []
+    for model in (own, package):
+        torch.manual_seed(1)  # the same coins in both
+        results.append(model.train(training)(space["ids"]))
+    torch.testing.assert_close(*results)
 
 
 # The eight rows of the table of mistakes: what is changed, and what one sees.
@@ -207,8 +221,8 @@ def namespace(model: nn.Module, ids: torch.Tensor) -> dict:
     block = model.blocks[0]
     T, d = ids.shape[1], model.embedding.embedding_dim
     space = {name: getattr(model, name) for name in ("embedding", "positions", "output")}
-    names = ("W_query", "W_key", "W_value", "out_proj", "up", "down", "norm1", "attention")
-    space |= {name: getattr(block, name) for name in names}
+    names = ("W_query", "W_key", "W_value", "out_proj", "up", "down", "norm1", "norm2", "attention")
+    space |= {name: getattr(block, name) for name in names} | {"norm": model.norm}
     sizes = {"B": len(ids), "T": T, "H": block.num_heads, "D": d // block.num_heads, "d": d}
     values = torch.randn(sizes["B"], sizes["H"], T, sizes["D"], device=ids.device)
     return {**space, **sizes, "torch": torch, "nn": nn, "ids": ids, "values": values}
@@ -228,7 +242,7 @@ def gpt2() -> dict:
 @pytest.mark.parametrize(("column", "made"), [(3, here), (4, gpt2)])
 def test_the_table_of_shapes_is_what_its_code_gives(column, made):
     space = made()
-    space["V"] = space["output"].out_features
+    space["vocab_size"] = space["output"].out_features
     with torch.device(space["ids"].device):
         for row in rows("Shapes"):
             code = row[2].strip("`")
@@ -291,10 +305,11 @@ def test_every_class_of_the_ladder_is_in_the_package_with_these_arguments():
         if not module.ispkg
     ]
     ladder = rows("The classes")
-    assert len(ladder) == 10
+    assert len(ladder) == 11
     for row in ladder:
         name, arguments = re.match(r"`(\w+)\((.*?)\)`", row[0]).groups()
         (found,) = {vars(module)[name] for module in lessons if name in vars(module)}
+        assert row[1] == f"`{found.__module__.partition('.')[2]}`"
         wanted = arguments.split(", ")
         assert [*inspect.signature(found).parameters][: len(wanted)] == wanted
 
