@@ -151,6 +151,8 @@ MORE = {
 def test_the_last_letters_way_is_written_in_numbers():
     diagram = diagrams.last_row_diagram(forward(tokenize("aab"), MODEL), "aab")
     assert all(block.numbers for block in diagram.blocks)
+    added = [diagram[name].limit for name in ("update", "embedding", "logits")]
+    assert added == [1024] * 3  # 1 is pale beside 1024
 
 
 @pytest.mark.parametrize(
