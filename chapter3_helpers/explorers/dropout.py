@@ -72,6 +72,7 @@ class DropoutState(NamedTuple):
     weights: torch.Tensor
     dropped: torch.Tensor  # what this draw leaves of the weights
     mean: torch.Tensor  # of all draws so far
+    times: torch.Tensor  # how many of them kept each weight
 
 
 def dropout_state(*, draw: int, p: float, training: bool, seed: int, coins: str) -> DropoutState:
@@ -81,11 +82,12 @@ def dropout_state(*, draw: int, p: float, training: bool, seed: int, coins: str)
     with torch.no_grad():
         weights = mask_then_renormalise(head.attention_weights(X))
         queries, keys = head.W_query(X), head.W_key(X)
-    draws = weights[None]  # in evaluation nothing is dropped
+    kept, share = torch.ones(1, *weights.shape), 1.0  # in evaluation nothing is dropped
     if training:
-        kept = dropout_mask((draw, *weights.shape), p, seed, coins)
-        draws = weights * kept / (1 - p)  # (draws, 6, 6)
-    return DropoutState(queries, keys, weights, draws[-1], draws.mean(dim=0))
+        kept, share = dropout_mask((draw, *weights.shape), p, seed, coins), 1 - p
+    draws = weights * kept / share  # (draws, 6, 6)
+    mean, times = draws.mean(dim=0), kept.sum(dim=0).int()
+    return DropoutState(queries, keys, weights, draws[-1], mean, times)
 
 
 def dropout_panels(
@@ -99,7 +101,7 @@ def dropout_panels(
         title = f"draw {draw}, divided by 1 - p"
         mean = f"mean of {draw} {'draw' if draw == 1 else 'draws'}"
     row, column = cell = clicked_cell(query, key, state.weights) or (None, None)
-    plain = Matrix(
+    clickable = Matrix(
         mean,
         state.mean,
         TOKENS,
@@ -109,12 +111,12 @@ def dropout_panels(
         decimals=2,
         beside=True,
         narrow=True,
+        click=CLICK_CELL,
     )
-    clickable = replace(plain, click=CLICK_CELL)
     panels: list[Panel] = [
         Note(_note(state, draw, p) if training else OFF),
         replace(clickable, title=title, values=state.dropped, dropped=state.dropped == 0),
-        plain,  # not clickable: a mean of many weights has no arithmetic of its own
+        clickable,
     ]
     if training:
         made = replace(clickable, title="what softmax made", values=state.weights, decimals=None)
@@ -122,7 +124,8 @@ def dropout_panels(
     if row is not None:
         path = NumberPath(TOKENS, *cell, state.queries, state.keys, hidden=hidden)
         kept = (state.dropped > 0) | hidden  # what is hidden has nothing to lose
-        panels.append(replace(path, kept=kept, p=p) if training else path)
+        times = int(state.times[cell]), draw
+        panels.append(replace(path, kept=kept, p=p, times=times) if training else path)
     sums = {"this draw": _sums(state.dropped), "mean so far": _sums(state.mean)}
     return [*panels, Facts(sums, "sums of the rows")]
 

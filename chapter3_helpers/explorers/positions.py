@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import torch
 
-from chapter3_helpers._figures.colours import KEY_LABEL
 from chapter3_helpers.diagrams import Diagram, Plane
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
@@ -260,7 +259,7 @@ def positions_panels(
             torch.stack([state.weights[-1], state.swapped]),
             ["as typed", "swapped"],
             tokens,
-            corner=("order", KEY_LABEL),
+            corner=("order", "word"),  # nothing here can be clicked, so nothing is pointed at
         ),
         replace(weight_matrix(title, state.weights, tokens, cell, hidden), beside=True),
         *path,

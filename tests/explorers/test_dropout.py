@@ -1,9 +1,13 @@
 """The explorer of dropout drops the weights that the lesson's function drops."""
 
+import re
+
 import pytest
 import torch
 
 from chapter3_helpers.dropout import dropout_mask
+from chapter3_helpers.explorers.core.number_path import NumberPath
+from chapter3_helpers.explorers.core.panels import Matrix
 from chapter3_helpers.explorers.dropout import TOKENS
 from chapter3_helpers.masking import causal_mask
 from tests.explorers import Shown
@@ -32,3 +36,19 @@ def test_in_evaluation_nothing_is_dropped():
     state = Shown("dropout", training=False, p=0.9).state
     assert torch.equal(state.dropped, state.weights)
     assert torch.equal(state.mean, state.weights)
+
+
+@pytest.mark.parametrize("cell", [(5, 1), (5, 5), (1, 4)])
+def test_a_click_says_how_the_mean_comes_about(cell):
+    shown = Shown("dropout", draw=7, p=0.4, query=cell[0], key=cell[1])
+    (what, how, said), state = shown.only(NumberPath).steps()[-1], shown.state
+    times, each = map(float, re.fullmatch(r"kept in (\d): \1 · (\S+) / 7", how).groups())
+    weight, mean = float(state.weights[cell]), float(state.mean[cell])
+    assert what == "mean of 7 draws"
+    assert (each, float(said)) == pytest.approx((weight / 0.6, mean), abs=0.006)
+    assert mean == pytest.approx(times * weight / 0.6 / 7, abs=1e-6)
+    assert all(m.click for m in shown.all(Matrix))
+
+
+def test_in_evaluation_there_are_no_draws():
+    assert Shown("dropout", training=False, query=5, key=1).only(NumberPath).times is None

@@ -34,6 +34,7 @@ class NumberPath(Panel):
         scaled: whether scores are divided by sqrt(D).
         kept: boolean (T, T), False where dropout took a weight away.
         p: the share that dropout takes; the weights that it keeps are divided by 1 - p.
+        times: how often it kept this weight, and of how many draws the mean is asked for.
         decimals: how many to write (default: two, or four where two would hide the differences).
         scores: (T, T), where they are not the products of queries and keys.
         temperature: by what scores are divided, where that is not sqrt(D).
@@ -53,6 +54,7 @@ class NumberPath(Panel):
     scaled: bool = True
     kept: Any = None
     p: float = 0.0
+    times: tuple[int, int] | None = None
     decimals: int | None = None
     scores: Any = None
     temperature: float | None = None
@@ -206,6 +208,11 @@ class NumberPath(Panel):
             stays = to_array(self.kept)[self.row, self.column]
             how = f"{say(found['weight'])} / (1 − {self.p:g})" if stays else "dropped this time"
             steps.append(("dropout", how, say(found["dropped"])))
+        if self.times is not None:
+            (times, draws), each = self.times, found["weight"] / (1 - self.p)
+            what = f"mean of {draws} {'draw' if draws == 1 else 'draws'}"
+            how = f"kept in {times}: {times} · {say(each)} / {draws}"
+            steps.append((what, how, say(times * each / draws)))
         if self.values is None:
             return steps
         value, part = (
