@@ -396,6 +396,11 @@ def from_its_cells(mask, kind):
     return lambda *case: kind(mask(*case).tolist())
 
 
+def whole_kv_heads(num_heads, num_kv_heads, num_processes, rank):
+    first, end = (place * num_kv_heads // num_processes for place in (rank, rank + 1))
+    return [*range(first, max(first + 1, end))]
+
+
 def by_the_place(kind):
     return ("W_query", kind(np.argwhere(np.ones((1, 1)))[0]))
 
@@ -524,6 +529,8 @@ def alignment(kind):
         (MERGE, merge, "Large scores overflow"),
         (MERGE, lambda a, b: 0.5 * a[2] / a[1] + 0.5 * b[2] / b[1], "averaged two"),
         (MERGE, lambda a, b: (a[2] + b[2]) / (a[1] + b[1]), "You added sums"),
+        (KV_HEADS_HERE, lambda H, G, n, r: [*range(r * G // n, -(-(r + 1) * G // n))], "correct."),
+        (KV_HEADS_HERE, whole_kv_heads, "two processes may share a kv head"),
         (PREFIX, visible_prefix, "The mask is inside out"),
         (ONE_TOKEN, 2.0, "operations for each number"),
         (ONE_TOKEN, 0.25, "two operations for each weight"),

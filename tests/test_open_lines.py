@@ -23,6 +23,7 @@ LESSONS = [
     "induction_heads",
     "handmade_transformer",
     "grouped_query",
+    "tensor_parallel",
 ]
 WITHOUT = {  # what a path uses although no open cell has written it out, and why
     "00_why_attention": {

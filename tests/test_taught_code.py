@@ -49,6 +49,7 @@ TAUGHT = {
             "GroupedQueryAttention",
         ],
     ),
+    "14_tensor_parallel": ("tensor_parallel", ["exchanged_bytes", "heads_by_process"]),
 }
 BELOW = {  # the rung that lines marked as new are compared with
     "SelfAttention_v2": SelfAttention_v1,

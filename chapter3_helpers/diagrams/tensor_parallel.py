@@ -39,8 +39,8 @@ def processes_diagram(
         ]
         brackets.append(Bracket(f"device {process}: {heads[process]}", names))
         arrows += [Arrow("x", brackets[-1].text), Arrow(*names, "@ its out_proj")]
-    blocks.append(Block("output", (3, 0), output))
-    arrows.append(Arrow(tuple(f"partial output {p}" for p in range(n)), "output", "sum, + bias"))
+    blocks.append(Block("output", (3, 0), output, caption="sum + bias"))
+    arrows.append(Arrow(tuple(f"partial output {p}" for p in range(n)), "output", "all-reduce"))
     return Diagram("Heads apart, one sum", blocks, arrows, brackets)
 
 

@@ -73,7 +73,7 @@ def _kv_heads(num_heads: int, num_kv_heads: int, num_processes: int, rank: int) 
 KV_HEADS_HERE = Exercise(
     name="14c",
     solution=_kv_heads,
-    cases=((12, 6, 2, 1), (16, 2, 8, 5), (12, 6, 4, 1)),
+    cases=((12, 6, 2, 1), (16, 2, 8, 5), (12, 6, 4, 1), (12, 6, 4, 0)),
     misconceptions={
         "This deals the kv heads out as if there were enough of them. With fewer kv heads than "
         "processes, some process would get none: start from its query heads.": (
@@ -82,7 +82,14 @@ KV_HEADS_HERE = Exercise(
                 rank * num_kv_heads // num_processes + num_kv_heads // num_processes,
             )
         ),
-        "Query head h reads kv head h // (H // K), not h % K: those that share one are "
+        "Your list ends where the next process begins. But two processes may share a kv head: the "
+        "last one here is that of the last query head here.": (
+            lambda num_heads, num_kv_heads, num_processes, rank: torch.arange(
+                first := rank * num_kv_heads // num_processes,
+                max(first + 1, (rank + 1) * num_kv_heads // num_processes),
+            )
+        ),
+        "Query head h reads kv head h // (H // G), not h % G: those that share one are "
         "neighbours.": lambda num_heads, num_kv_heads, num_processes, rank: (
             torch.arange(rank * num_heads // num_processes, (rank + 1) * num_heads // num_processes)
             % num_kv_heads
