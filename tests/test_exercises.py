@@ -309,6 +309,12 @@ def visible_prefix(T, prefix):
     return [[key <= query or max(key, query) < prefix for key in range(T)] for query in range(T)]
 
 
+def merge_rows_together(first, second):
+    largest = torch.cat([first[0], second[0]]).max()
+    a, b = (torch.exp(half[0] - largest) for half in (first, second))
+    return (a * first[2] + b * second[2]) / (a * first[1] + b * second[1])
+
+
 def merge(first, second):
     weights = [half[0].exp() * half[1] for half in (first, second)]
     answers = [half[2] / half[1] for half in (first, second)]
@@ -531,6 +537,7 @@ def alignment(kind):
         (MERGE, lambda a, b: (a[2] + b[2]) / (a[1] + b[1]), "You added sums"),
         (KV_HEADS_HERE, lambda H, G, n, r: [*range(r * G // n, -(-(r + 1) * G // n))], "correct."),
         (KV_HEADS_HERE, whole_kv_heads, "two processes may share a kv head"),
+        (MERGE, merge_rows_together, "One largest score for all rows"),
         (PREFIX, visible_prefix, "The mask is inside out"),
         (ONE_TOKEN, 2.0, "operations for each number"),
         (ONE_TOKEN, 0.25, "two operations for each weight"),

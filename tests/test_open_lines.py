@@ -24,6 +24,7 @@ LESSONS = [
     "handmade_transformer",
     "grouped_query",
     "tensor_parallel",
+    "performance",
 ]
 WITHOUT = {  # what a path uses although no open cell has written it out, and why
     "00_why_attention": {

@@ -26,6 +26,7 @@ from chapter3_helpers.performance import (
     onednn_is_faster,
     restore,
 )
+from tools.notebook_files import NOTEBOOKS, code_cells, read
 
 SMALL = Sizes(batch=2, tokens=5, width=21, heads=3)  # head_dim 7
 D_IN, D_OUT = 6, 10
@@ -89,6 +90,22 @@ def test_a_longer_step_is_waited_for():
     assert least_seconds(SMALL, "split", 10.0, 100.0) == pytest.approx(expected)
     assert least_seconds(SMALL, "split", 1e30, 2.0) == pytest.approx(sum(moved.values()) / 2)
     assert least_seconds(SMALL, "split", 2.0, 1e30) == pytest.approx(sum(flops.values()) / 2)
+
+
+def test_the_cells_tiles_are_torchs_attention_where_first_tiles_are_hidden():
+    """Under a window the first tiles of later rows are hidden whole."""
+    cells = code_cells(read(NOTEBOOKS / "13_performance.ipynb"))
+    (source,) = [cell.source for cell in cells if cell.source.startswith("def tile_by_tile(")]
+    scope = {"torch": torch}
+    exec(source, scope)
+    torch.manual_seed(1)
+    queries, keys, values = 9 * torch.randn(3, 2, 3, 11, 5)
+    ones = torch.ones(11, 11, dtype=torch.bool)
+    hidden = ones.triu(1) | ones.tril(-3)  # causal, and of the past only three
+    expected = functional.scaled_dot_product_attention(queries, keys, values, attn_mask=~hidden)
+    for size in (1, 2, 4, 11, 20):
+        got = scope["tile_by_tile"](queries, keys, values, hidden, size)
+        torch.testing.assert_close(got, expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ What is here:
     induction_heads     what the first layer writes, and how the second uses it
     handmade_transformer  the last letter's way to its logits
     grouped_query       query heads that share keys, a cache that grows by a row
-    performance         what crosses the memory bus, step by step and tile by tile
+    performance         the tensors that softmax stores, and a row that is read in tiles
     tensor_parallel     which weights and heads live where, the sum that joins them, the ring
     transformer_block   one word's way through whole blocks
     core/               what diagrams are made of, and how they are drawn
@@ -77,7 +77,7 @@ from chapter3_helpers.diagrams.handmade_transformer import last_row_diagram
 from chapter3_helpers.diagrams.induction_heads import induction_diagram
 from chapter3_helpers.diagrams.map import attention_map
 from chapter3_helpers.diagrams.multihead_wrapper import heads_diagram, rows_diagram
-from chapter3_helpers.diagrams.performance import tiles_diagram, traffic_diagram
+from chapter3_helpers.diagrams.performance import stored_diagram, tiles_diagram
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram, look_back_diagram
 from chapter3_helpers.diagrams.tensor_parallel import cut_diagram, processes_diagram, ring_diagram
@@ -112,6 +112,6 @@ __all__ = [
     "shadow_diagram",
     "sharing_diagram",
     "split_diagram",
+    "stored_diagram",
     "tiles_diagram",
-    "traffic_diagram",
 ]

@@ -1,4 +1,4 @@
-"""What is read from memory and written to it: attention step after step, and tile by tile.
+"""Which tensors softmax stores step after step, and how one row goes through it in tiles.
 
 Used by ``13_performance``.
 """
@@ -11,95 +11,76 @@ import numpy as np
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
-STEPS = ("compare", "softmax", "mix")
-FROM = "from memory"
 
-
-def traffic_diagram(
-    traffic: Mapping[str, int],
-    queries: Any,
-    keys: Any,
-    values: Any,
-    scores: Any,
-    weights: Any,
-    context: Any,
-) -> Diagram:
-    """Draw the way from queries, keys and values to context, with the bytes that each step moves.
+def stored_diagram(made: Mapping[str, Any]) -> Diagram:
+    """Draw every tensor that attention makes of its scores, from left to right.
 
     Args:
-        traffic: bytes moved by the steps ``compare``, ``softmax`` and ``mix``.
-        queries, keys, values: of one head, (T, D) each.
-        scores, weights: (T, T); hidden scores are -inf.
-        context: (T, D).
+        made: by each step that makes one, in their order, what it returns, of one head: (T, T),
+            hidden ones -inf; a step that keeps one number of each row returns (T, 1). The last
+            one is the weights.
 
-    >>> x, square = np.ones((2, 3)), np.ones((2, 2))
-    >>> moved = {"compare": 10**9, "softmax": 5 * 10**9, "mix": 10**9}
-    >>> diagram = traffic_diagram(moved, x, x, x, square, square, x)
-    >>> [arrow.text for arrow in diagram.arrows]
-    ['1.00 GB', '5.00 GB', '1.00 GB']
+    >>> square, column = np.ones((2, 2)), np.ones((2, 1))
+    >>> diagram = stored_diagram({"compare": square, "sum": column, "divide": square})
+    >>> [(arrow.sources, arrow.target) for arrow in diagram.arrows]
+    [(('compare',), 'sum'), (('compare', 'sum'), 'divide')]
     """
-    scores = to_array(scores)
-    squares = {"hidden": np.isneginf(scores), "shape": "(T, T)", "state": "lit"}
-    blocks = [
-        Block("queries", (0, 0), queries, kind="query", shape="(T, D)"),
-        Block("keys", (0, 1), keys, kind="key", shape="(T, D)"),
-        Block("values", (0, 2), values, kind="value", shape="(T, D)"),
-        Block("scores", (1, 1), scores, **squares),
-        Block("weights", (2, 1), weights, kind="weights", **squares),
-        Block("context", (3, 1), context, shape="(T, D)"),
-    ]
-    words = [f"{traffic[step] / 1e9:.2f} GB" for step in STEPS]
-    arrows = [
-        Arrow(("queries", "keys"), "scores", words[0]),
-        Arrow("scores", "weights", words[1]),
-        Arrow(("weights", "values"), "context", words[2]),
-    ]
-    bracket = Bracket("written to memory, read again", ("scores", "weights"))
-    return Diagram("What crosses the memory bus, step by step", blocks, arrows, [bracket])
+    blocks, arrows, squares = [], [], []
+    before: tuple[str, ...] = ()
+    for step, values in made.items():
+        values = to_array(values)
+        square = values.shape[1] == values.shape[0]
+        kind = "weights" if step == [*made][-1] else "signed"
+        column = len(squares) if square else len(squares) - 1
+        at, state = (column, 0 if square else 1), "lit" if square else "known"
+        shape = "(T, T)" if square else "(T, 1)"
+        blocks.append(Block(step, at, values, kind=kind, shape=shape, state=state))
+        if before:
+            arrows.append(Arrow(before, step))
+        if square:
+            squares.append(step)
+            before = (step,)
+        else:
+            before = (squares[-1], step)
+    bracket = Bracket("written to memory, read again", tuple(block.name for block in blocks))
+    return Diagram("What each step makes", blocks, arrows, [bracket])
 
 
-def tiles_diagram(queries: Any, keys: Sequence[Any], values: Sequence[Any], states: Any) -> Diagram:
-    """Draw a block of queries that stays while tiles of keys and values pass, from left to right.
+def tiles_diagram(scores: Sequence[Any], values: Sequence[Any], states: Sequence[Any]) -> Diagram:
+    """Draw one row of scores that comes in tiles, and what is kept after each of them.
 
     Args:
-        queries: the block, (rows, D).
-        keys, values: the tiles, (tile, D) each.
-        states: after each tile its scores (rows, tile; hidden ones -inf), and the largest score
-            and the sum (rows, 1) and the output (rows, D) so far.
+        scores, values: of each tile, as many numbers.
+        states: after each tile the largest score, the exponentials of the tile, the factor that
+            shrinks what was kept before, the sum and the output.
 
-    >>> one, two = np.ones((1, 1)), np.ones((1, 2))
-    >>> diagram = tiles_diagram(two, [two] * 3, [two] * 3, [(one, one, one, two)] * 3)
-    >>> diagram["values 2"].at
-    (3, 4)
+    >>> diagram = tiles_diagram([[1.0]], [[7.0]], [(1.0, [1.0], 0.0, 1.0, 7.0)])
+    >>> [block.name for block in diagram.blocks]
+    ['scores 0', 'largest 0', 'exponentials 0', 'kept 0', 'values 0']
     """
-    rows, width = to_array(queries).shape
-    start = np.tile([-np.inf, 0.0], (rows, 1))
-    blocks = [
-        Block("queries", (0, 1), queries, kind="query", shape="stay"),
-        Block("start", (0, 2), start, numbers=True, caption="largest, sum"),
-        Block("zeros", (0, 3), np.zeros((rows, width)), caption="output"),
-    ]
-    arrows, before = [], ("start", "zeros")
-    for number, (scores, largest, total, output) in enumerate(states):
-        scores, column = to_array(scores), number + 1
-        hidden = np.isneginf(scores)
-        names = [f"{what} {number}" for what in ("keys", "scores", "state", "output", "values")]
-        state = np.concatenate([to_array(largest), to_array(total)], axis=1)
-        blocks += [
-            Block(names[0], (column, 0), keys[number], kind="key", shape=FROM),
-            Block(names[1], (column, 1), scores, hidden=hidden, caption="scores"),
-            Block(names[2], (column, 2), state, numbers=True, caption=""),
-            Block(names[3], (column, 3), output, caption=""),
-            Block(names[4], (column, 4), values[number], kind="value", shape=FROM),
-        ]
+    blocks, arrows = [], []
+    for tile, (largest, exponentials, shrink, total, output) in enumerate(states):
+        rows = {
+            "scores": (scores[tile], f"scores, tile {tile + 1}"),
+            "largest": ([largest], "largest so far"),
+            "exponentials": (exponentials, "exp(score - largest)"),
+            "kept": ([total, output], "sum, output"),
+            "values": (values[tile], f"values, tile {tile + 1}"),
+        }
+        for row, (name, (numbers, caption)) in enumerate(rows.items()):
+            kind = "value" if name == "values" else "signed"
+            state = "lit" if name in ("largest", "kept") else "known"
+            numbers = np.array([[float(number) for number in numbers]])
+            block = Block(f"{name} {tile}", (tile, row), numbers, kind=kind, state=state)
+            block.caption, block.numbers, block.limit = caption, True, abs(numbers).max() * 4
+            blocks.append(block)
         arrows += [
-            Arrow(names[0], names[1]),
-            Arrow(names[1], names[2]),
-            Arrow(before[0], names[2]),
-            Arrow(before[1], names[3], "shrink"),
-            Arrow(names[4], names[3], "+"),
+            Arrow(f"scores {tile}", f"largest {tile}"),
+            Arrow(f"largest {tile}", f"exponentials {tile}"),
+            Arrow(f"exponentials {tile}", f"kept {tile}", "+"),
+            Arrow(f"values {tile}", f"kept {tile}", "+"),
         ]
-        before = names[2], names[3]
-    held = tuple(block.name for block in blocks if 1 <= block.at[1] <= 3)
-    title = "A block of queries stays, tiles of keys and values pass"
-    return Diagram(title, blocks, arrows, [Bracket("in the cache", held)])
+        if tile:
+            arrows.append(Arrow(f"largest {tile - 1}", f"largest {tile}"))
+            arrows.append(Arrow(f"kept {tile - 1}", f"kept {tile}", f"times {shrink:.2f} (shrink)"))
+    return Diagram("One row of scores, read in tiles", blocks, arrows)

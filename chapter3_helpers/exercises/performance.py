@@ -38,7 +38,10 @@ LEAST_SECONDS = Exercise(
 )
 
 
-def _half(seed: int, shift: float = 0.0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+Half = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
+
+
+def _half(seed: int, shift: float | torch.Tensor = 0.0) -> Half:
     """Attend to three keys; return the largest score, the sum and the undivided output."""
     generator = torch.Generator().manual_seed(seed)
     scores = 3 * torch.randn(2, 3, generator=generator) + shift
@@ -46,9 +49,6 @@ def _half(seed: int, shift: float = 0.0) -> tuple[torch.Tensor, torch.Tensor, to
     largest = scores.amax(dim=-1, keepdim=True)
     exponentials = (scores - largest).exp()
     return largest, exponentials.sum(dim=-1, keepdim=True), exponentials @ values
-
-
-Half = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 def _merge(first: Half, second: Half) -> torch.Tensor:
@@ -59,14 +59,27 @@ def _merge(first: Half, second: Half) -> torch.Tensor:
     )
 
 
+def _merge_by_one_largest(first: Half, second: Half) -> torch.Tensor:
+    largest = torch.maximum(first[0], second[0]).max()  # of all rows together
+    shrink = [(half[0] - largest).exp() for half in (first, second)]
+    return (shrink[0] * first[2] + shrink[1] * second[2]) / (
+        shrink[0] * first[1] + shrink[1] * second[1]
+    )
+
+
+FAR_ROWS = torch.tensor([[0.0], [200.0]])  # scores near 0 in one row, near 200 in the next
+
 MERGE = Exercise(
     name="13c",
     solution=_merge,
     cases=(
         *((_half(1), _half(2)), (_half(3), _half(4)), (_half(5), _half(6))),
         *((_half(7, 200), _half(8, 200)), (_half(9), _half(10, 200)), (_half(11, 200), _half(12))),
+        (_half(13, FAR_ROWS), _half(14, FAR_ROWS)),
     ),
     misconceptions={
+        "One largest score for all rows: where a row's scores are far below it, all exponentials "
+        "are 0. Each row needs the larger of its own two.": _merge_by_one_largest,
         "Large scores overflow: e to the power of 200 is no float32. Measure both largest scores "
         "from the larger of the two, and no exponent is above 0.": lambda first, second: (
             (first[0].exp() * first[2] + second[0].exp() * second[2])

@@ -81,19 +81,16 @@ def split(tokens, d):
     return diagrams.split_diagram(owners, viewed, viewed.swapaxes(0, 1), wrong, WORD * tokens)
 
 
-def tiles(rows, size, d, count):
-    queries, largest, parts = numbers(rows, d), numbers(rows, 1), [numbers(size, d)] * count
-    scores = np.where(np.arange(size) > 0, -np.inf, numbers(rows, size))
-    largest = torch.from_numpy(largest).requires_grad_()  # as layers give it outside of no_grad
-    return diagrams.tiles_diagram(
-        queries, parts, parts, [(scores, largest, largest, queries)] * count
-    )
+def tiles(size, count):
+    parts, state = [numbers(size)] * count, (1.5, abs(numbers(size)), 0.25, 1.62, 78.4)
+    return diagrams.tiles_diagram(parts, parts, [state] * count)
 
 
-def traffic(tokens, d, moved):
-    x, square = numbers(tokens, d), abs(numbers(tokens, tokens))
-    steps = dict.fromkeys(("compare", "softmax", "mix"), moved)
-    return diagrams.traffic_diagram(steps, x, x, x, square, square, x)
+def stored(tokens):
+    scores = torch.from_numpy(numbers(tokens, tokens)).requires_grad_()  # as layers give it
+    column, weights = numbers(tokens, 1), abs(numbers(tokens, tokens))
+    made = {"compare": scores, "mask": scores, "largest": column, "subtract": scores}
+    return diagrams.stored_diagram(made | {"sum": column, "divide": weights})
 
 
 def out_proj(count, d, d_out):
@@ -121,8 +118,8 @@ SIZES = {
     matrix_product: [(1, 1), (6, 3), (8, 4), (12, 3, "a")],
     processes: [*product((1, 2, 3), (1, 6))],
     split: [(1, 1), (3, 2), (6, 1), (9, 2)],
-    tiles: [(2, 2, 2, 3), (3, 4, 2, 2), (1, 1, 3, 1)],
-    traffic: [(6, 2, 10**6), (9, 5, 3 * 10**10)],
+    tiles: [(3, 2), (1, 2), (1, 1)],
+    stored: [(6,), (9,), (2,)],
     out_proj: [(2, 16, 32), (1, 4, 4), (3, 2, 6), (2, 1, 2)],
     shadows: [(0,), (60,), (90,), (180,), (270,)],
 }
