@@ -1,7 +1,7 @@
 """How does attention learn about order? Learned, linear and rotary positions.
 
-Attention by itself sees a set of tokens, in no order. There are three remedies, each in another
-place: a vector added to every token (``LearnedPositions``), a penalty added to every score
+Attention by itself sees a set of tokens, in no order. There are three ways to tell it, each in
+another place: a vector added to every token (``LearnedPositions``), a penalty added to every score
 (``linear_bias``, ``alibi_bias``), a rotation of queries and keys (``apply_rotary``).
 
 Source: lecture notes on self-attention, section 2; the worked walk through rotary positions.

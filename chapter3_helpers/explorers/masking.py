@@ -273,8 +273,8 @@ def _note(state: MaskingState) -> str:
         said.append(f"“{tokens[-1]}” looks most at “{tokens[most]}” ({newest[most]:.2f}).")
     change = (state.weights - state.whole[:read, :read])[:-1].abs().nan_to_num(1.0)
     if read > 1 and not (state.odd and read == len(state.whole)):  # that would say nothing
-        same = "are already" if change.max() < 1e-4 else "are not"
-        said.append(f"The rows above it {same} those of the whole sentence.")
+        still = "will not change any more" if change.max() < 1e-4 else "will still change"
+        said.append(f"The rows above {still}.")
     return " ".join(filter(None, said))
 
 

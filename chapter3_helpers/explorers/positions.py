@@ -297,7 +297,7 @@ def _swap_note(state: PositionsState, first: int, second: int) -> str:
 
 def _move_note(state: PositionsState, scheme: str, start: int) -> str:
     if start == 0:
-        return "Move the sentence: do the weights follow, and does the score?"
+        return "Move the sentence: do the weights change? Does the curve?"
     change = (state.weights - state.unmoved).abs().max().item()
     if change > SAME:
         return f"Moving the sentence by {start} changes a weight by {change:.2g}."

@@ -37,7 +37,7 @@ SAID = [
         "chance; the inputs are multiplied by 10, so that it shows.",
     ),
     ("masking", {}, "“sour” looks most at “milk”"),
-    ("masking", {"tokens_read": 7}, "The rows above it"),
+    ("masking", {"tokens_read": 7}, "The rows above will not change any more."),
     ("induction_heads", {}, "“holidayholi” … next, most likely: “d”, "),
     ("induction_heads", {}, "Last time “d” came after “i”."),
     ("induction_heads", {"letter": 3, "layers": "one layer"}, "“i” stands here for the first"),
