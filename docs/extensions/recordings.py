@@ -19,7 +19,9 @@ from chapter3_helpers.explorers.core.controls import (
     Choice,
     Control,
     Settings,
+    Steps,
     Thumbnails,
+    call,
 )
 from chapter3_helpers.explorers.core.style import CSS
 from chapter3_helpers.explorers.core.widget import SCRIPT, Explorer
@@ -40,13 +42,13 @@ STEPS = {"angle": 26, "length_a": 21}  # controls of which more steps are record
 NUMBERS = ("q", "k")  # of a click: the numbers of a query and of a key
 
 
-def thinned(values: list[Any], keep: Any, most: int = MOST_STEPS) -> list[Any]:
-    """Return at most so many of many values: both ends, ``keep``, and an even choice."""
+def thinned(values: list[Any], keep: Collection[Any], most: int = MOST_STEPS) -> list[Any]:
+    """Return about so many of many values: both ends, those to ``keep``, and an even choice."""
     if len(values) <= most:
         return values
     last = len(values) - 1
     chosen = {round(i * last / (most - 2)) for i in range(most - 1)}
-    return [value for i, value in enumerate(values) if i in chosen or value == keep]
+    return [value for i, value in enumerate(values) if i in chosen or value in keep]
 
 
 def choices(control: Control, settings: Settings, thin: bool = True) -> list[Choice]:
@@ -54,7 +56,10 @@ def choices(control: Control, settings: Settings, thin: bool = True) -> list[Cho
     pairs = control.choices(settings)
     kept = [value for _, value in pairs]
     most = STEPS.get(control.name, MOST_STEPS)
-    kept = thinned(kept, settings[control.name], most) if thin else kept
+    keep = {settings[control.name]}
+    if isinstance(control, Steps) and control.returns_to:
+        keep.add(call(control.returns_to, settings))  # what it was before it was changed
+    kept = thinned(kept, keep, most) if thin else kept
     return [(label, value) for label, value in pairs if value in kept]
 
 
