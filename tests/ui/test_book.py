@@ -214,6 +214,26 @@ def test_a_slider_plays_to_its_end(page):
     assert slider.evaluate("slider => slider.value === slider.max")
 
 
+SCORES = """root => [...root.querySelectorAll('input[type=radio]')].slice(0, 6).map(token => {
+    token.click();
+    const slider = root.querySelector('input[type=range]'), seen = [];
+    for (let step = 0; step <= slider.max; step++) {
+        slider.value = step;
+        slider.dispatchEvent(new Event('input'));
+        seen.push(JSON.parse(root.dataset.chosen).score);
+    }
+    return seen.filter(label => label.includes('as it was')).length;
+})"""
+
+
+def test_every_score_of_02_can_be_put_back(page):
+    visit(page, "notebooks/02_softmax")
+    page.evaluate(OPEN)
+    root = page.locator("#softmax_explorer")
+    expect(root.locator(".c3-tools")).to_be_visible()
+    assert root.evaluate(SCORES) == [1] * 6
+
+
 def test_a_term_leads_to_the_notebook_that_builds_it_in_chinese_too(page):
     visit(page, "search", "?q=多头")
     expect(page.locator("#search-results a").first).to_have_attribute(
