@@ -49,7 +49,7 @@ def test_a_click_shows_the_arithmetic_of_the_number_that_was_clicked(topic):
             if path.vectors is not None:
                 assert path.products.sum() == pytest.approx(path.numbers["score"], rel=1e-4)
             row = np.atleast_2d(clickable(subject)[n].values)[query if rows > 1 else 0]
-            known = [path.numbers[name] for name in ("weight", "dropped", "masked")]
+            known = [path.numbers[name] for name in ("weight", "dropped", "mean", "masked")]
             assert any(number == pytest.approx(float(row[key]), abs=2e-4) for number in known)
             assert not re.search(r"[-−]0\.0+(?!\d)", subject.view.value)
 

@@ -86,7 +86,8 @@ class NumberPath(Panel):
     @cached_property
     def numbers(self) -> dict[str, Any]:
         """The result of every step: ``score``, ``scaled``, ``biased``, ``masked``, ``power``,
-        ``weight``, ``dropped`` and ``part``; with ``weights`` and ``powers`` of the whole row."""
+        ``weight``, ``dropped``, ``mean`` and ``part``; with ``weights`` and ``powers`` of the whole
+        row."""
         divisor = 1.0
         if self.vectors is None:
             scores = to_array(self.scores)[self.row].astype(float)
@@ -114,6 +115,8 @@ class NumberPath(Panel):
         dropped = weight
         if self.kept is not None:
             dropped = weight * bool(to_array(self.kept)[self.row, self.column]) / (1 - self.p)
+        times, draws = self.times or (0, 1)
+        mean = times * weight / (1 - self.p) / draws if self.times else dropped
         part = None
         if self.values is not None:
             part = dropped * to_array(self.values)[self.column].astype(float)
@@ -128,6 +131,7 @@ class NumberPath(Panel):
             "power": float(powers[self.column]),
             "weight": weight,
             "dropped": dropped,
+            "mean": mean,
             "part": part,
         }
 
@@ -212,7 +216,7 @@ class NumberPath(Panel):
             (times, draws), each = self.times, found["weight"] / (1 - self.p)
             what = f"mean of {draws} {'draw' if draws == 1 else 'draws'}"
             how = f"kept in {times}: {times} · {say(each)} / {draws}"
-            steps.append((what, how, say(times * each / draws)))
+            steps.append((what, how, say(found["mean"])))
         if self.values is None:
             return steps
         value, part = (
