@@ -59,7 +59,8 @@ def test_conda_asks_for_the_same_packages_in_the_same_ranges():
 
 
 @pytest.mark.parametrize(
-    ("folder", "extras"), [("chapter3_helpers", ()), ("tools", ("test",)), ("tests", ("test",))]
+    ("folder", "extras"),
+    [("chapter3_helpers", ("gpt2",)), ("tools", ("test",)), ("tests", ("test",))],
 )
 def test_every_package_that_is_imported_is_declared(folder, extras):
     declared = set(map(canonicalize_name, requirements(*extras)))
@@ -86,7 +87,7 @@ def test_every_direct_package_is_pinned_inside_its_range_and_for_any_build():
         exact = re.fullmatch("==[^+,]+", str(pin.specifier))
         assert exact, "a local version such as +cpu fits nobody else"
     pinned = {pin.name.lower().replace("_", "-"): str(pin.specifier) for pin in (*ours, *books)}
-    for name, requirement in requirements("test", "book").items():
+    for name, requirement in requirements("test", "gpt2", "book").items():
         assert requirement.specifier.contains(pinned[name].removeprefix("==")), name
 
 
