@@ -12,13 +12,25 @@ from chapter3_helpers.diagrams import Diagram, Plane
 from chapter3_helpers.explorers.core.controls import Clicked, Slider
 from chapter3_helpers.explorers.core.drawings import Curves, Flow
 from chapter3_helpers.explorers.core.panels import Facts, Note, Panel
+from chapter3_helpers.explorers.core.style import written
 from chapter3_helpers.explorers.core.widget import explorer_function
 
 LONGEST, STEP = 2.0, 0.1
 
 CONTROLS = (
-    Slider("angle", "angle in degrees", 60, "How far a is turned away from b", low=-180, high=180),
-    Slider("length_a", "length of a", 1.5, "How long a is", low=0.0, high=LONGEST, step=STEP),
+    Slider(
+        *("angle", "angle in degrees", 60, "How far a is turned away from b"),
+        low=-180,
+        high=180,
+        recorded=26,
+    ),
+    Slider(
+        *("length_a", "length of a", 1.5, "How long a is"),
+        low=0.0,
+        high=LONGEST,
+        step=STEP,
+        recorded=21,
+    ),
     Slider("length_b", "length of b", 1.0, "How long b is", low=0.0, high=LONGEST, step=STEP),
     Clicked(
         "direction",
@@ -62,14 +74,16 @@ def dot_products_panels(
     Both pictures keep their scale, whatever is moved.
     """
     a, b, dot = state.a, state.b, state.dot.item()
-    products = " + ".join(f"({x:z.2f})({y:z.2f})" for x, y in zip(a, b, strict=True))
+    products = " + ".join(f"({written(x)})({written(y)})" for x, y in zip(a, b, strict=True))
     shadow = length_a * math.cos(math.radians(angle))
     facts = {
-        "a": f"({a[0]:z.2f}, {a[1]:z.2f})",
-        "b": f"({b[0]:z.2f}, {b[1]:z.2f})",
-        "multiply and sum": f"{products} = {dot:z.2f}",
+        "a": f"({written(a[0])}, {written(a[1])})",
+        "b": f"({written(b[0])}, {written(b[1])})",
+        "multiply and sum": f"{products} = {written(dot)}",
         "length of b · shadow of a": (
-            f"{length_b:.1f} · {shadow:z.2f} = {dot:z.2f}" if length_b else "b points nowhere"
+            f"{length_b:.1f} · {written(shadow)} = {written(dot)}"
+            if length_b
+            else "b points nowhere"
         ),
         "from tip to tip": f"{torch.dist(a, b).item():.2f}",
     }
@@ -130,8 +144,8 @@ def _note(angle: int, lengths: dict[str, float], dot: float) -> str:
     if abs(angle) == 90:
         return "At a right angle a casts no shadow: the dot product is 0, whatever the lengths."
     if abs(angle) < 90:
-        return f"Less than a right angle: the shadow falls along b, dot product {dot:z.2f}."
-    return f"More than a right angle: the shadow falls backwards, dot product {dot:z.2f}."
+        return f"Less than a right angle: the shadow falls along b, dot product {written(dot)}."
+    return f"More than a right angle: the shadow falls backwards, dot product {written(dot)}."
 
 
 dot_products_explorer = explorer_function(

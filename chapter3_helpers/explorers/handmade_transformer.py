@@ -8,6 +8,7 @@ from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Steps, T
 from chapter3_helpers.explorers.core.inputs import (
     clicked_cell,
     clicked_query_and_key,
+    read_letters,
     weight_matrix,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
@@ -103,11 +104,7 @@ def handmade_transformer_state(
     Raises:
         ValueError: the prompt is empty or too long, or holds letters other than a and b.
     """
-    strangers = [character for character in prompt if character not in ALPHABET]
-    if strangers:
-        raise ValueError(f"The model knows the letters a and b alone, not “{strangers[0]}”.")
-    if not 0 < len(prompt) <= LONGEST:
-        raise ValueError(f"This prompt has {len(prompt)} letters; type 1 to {LONGEST}, a and b.")
+    prompt = read_letters(prompt, "prompt", LONGEST, ALPHABET)
     place = _place(name, row, column)
     model, tokens = MODEL.with_weight(name, place, value), prompt[-MODEL.context_length :]
     return HandmadeTransformerState(

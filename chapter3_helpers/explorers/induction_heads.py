@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from chapter3_helpers.explorers.core.controls import Buttons, Clicked, Switch, TextField
-from chapter3_helpers.explorers.core.inputs import clicked_query_and_key
+from chapter3_helpers.explorers.core.inputs import clicked_query_and_key, read_letters
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import Explorer, described
@@ -43,13 +43,7 @@ def read_phrase(phrase: str) -> str:
     Raises:
         ValueError: it is empty or too long, or holds anything but a to z.
     """
-    letters = "".join(phrase.lower().split())
-    strangers = [letter for letter in letters if letter not in ALPHABET]
-    if strangers:
-        raise ValueError(f"The reader knows the letters a to z, not “{strangers[0]}”.")
-    if not 0 < len(letters) <= LENGTH:
-        raise ValueError(f"This phrase has {len(letters)} letters; type 1 to {LENGTH}.")
-    return letters
+    return read_letters("".join(phrase.split()), "phrase", LENGTH)
 
 
 def _places(phrase: str) -> list[tuple[str, int]]:

@@ -14,8 +14,8 @@ import torch
 from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Seed, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
     clicked_query_and_key,
+    looks,
     read_sentence,
-    read_tokens,
     row_buttons,
     seeded,
     up_to,
@@ -23,28 +23,27 @@ from chapter3_helpers.explorers.core.inputs import (
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import Explorer, described
+from chapter3_helpers.explorers.pronouns import read_known
 from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.tasks.pronouns import encode, trained_reader
+from chapter3_helpers.tasks.pronouns import trained_reader
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
 LEARNED, RANDOM = "learned in 03", "random"
-FIRST, SECOND = "-inf, then softmax", "softmax, zero, renormalise"
+FIRST, SECOND = "−inf, then softmax", "softmax, zero, renormalise"
 WEIGHTS, SCORES, NUMBER = "weights", "masked scores", "one number"
 CLICK = {"q": "query", "k": "column", "show": NUMBER}
 SENTENCE = "The dog left the milk in the glass because it was sour"
 
 
 def _tokens(text: str, matrices: str) -> tuple[str, ...]:
-    typed = read_tokens(text)  # refuses what can't be drawn
-    return typed if matrices == RANDOM else _encode(text)[0]
+    return _read(text, matrices)[0]
 
 
-def _encode(text: str) -> tuple[tuple[str, ...], torch.Tensor]:
-    try:
-        return encode(text)
-    except ValueError as error:
-        raise ValueError(f"{error} The weight matrices “{RANDOM}” take any sentence.") from error
+def _read(text: str, matrices: str) -> tuple[tuple[str, ...], torch.Tensor]:
+    if matrices == RANDOM:
+        return read_sentence(text)
+    return read_known(text, f"The weight matrices “{RANDOM}” take any sentence.")
 
 
 CONTROLS = (
@@ -132,13 +131,11 @@ def masking_state(
     mask_scores: Callable[[torch.Tensor], torch.Tensor] = mask_scores,
 ) -> MaskingState:
     """Return the weights of what was read of a sentence, and of all of it."""
-    read_tokens(text)  # refuses what can't be drawn
+    tokens, x = _read(text, matrices)
     if matrices == RANDOM:
-        tokens, x = read_sentence(text)
         with seeded(seed):
             attention = SelfAttention_v2(3, 2)
     else:
-        tokens, x = _encode(text)
         attention = trained_reader().model
     with torch.no_grad():
         queries, keys, values = attention.W_query(x), attention.W_key(x), attention.W_value(x)
@@ -217,10 +214,10 @@ def _hidden(masked: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
 
 
 def masking_panels(
-    state: MaskingState, *, show: str, way: str, query: int | None, column: int
+    state: MaskingState, *, show: str, way: str, query: int | None, column: int, own: bool = False
 ) -> list[Panel]:
     """Return the weights or the masked scores of what was read, the newest row marked; or the
-    path from one score to its weight."""
+    path from one score to its weight. ``own`` says that a reader wrote the function that masks."""
     tokens, weights, hidden = state.tokens, state.weights, state.hidden
     read, length = len(tokens), len(state.whole)
     click = CLICK if way == FIRST else None
@@ -243,38 +240,41 @@ def masking_panels(
         gone = torch.ones(length, length, dtype=torch.bool)
         gone[:read, :read] = hidden
         path = NumberPath(state.sentence, row, key, *projected, hidden=gone, masked=every)
-        return [Note(_note(state)), matrix, path]
+        return [Note(_note(state, way, own, row)), matrix, path]
     visible = f"{int((~hidden).sum())} of {read * read}"
-    facts = Facts({"visible cells": visible, "computed by": _computed_by(state)}, "the triangle")
-    return [Note(_note(state)), matrix, facts]
+    facts = Facts(
+        {"visible cells": visible, "computed by": _computed_by(state, way, own)}, "the triangle"
+    )
+    return [Note(_note(state, way, own, row)), matrix, facts]
 
 
-def _is_own(state: MaskingState) -> bool:
-    return state.computed_by not in (mask_scores, mask_then_renormalise)
-
-
-def _computed_by(state: MaskingState) -> str:
+def _computed_by(state: MaskingState, way: str, own: bool) -> str:
     name = state.computed_by.__name__
-    if _is_own(state):
+    if own and way == FIRST:
         return f"{name}, as it stands in your notebook"
     return f"{name} of chapter3_helpers, not by a cell of yours"
 
 
-def _note(state: MaskingState) -> str:
-    tokens, newest = state.tokens, state.weights[-1]
-    read, most = len(tokens), int(newest.argmax())
+def _note(state: MaskingState, way: str, own: bool, row: int) -> str:
+    """Return how much was read, and what the token of a row looks at, of what it can see."""
+    tokens, weights, read = state.tokens, state.weights[row], len(state.tokens)
+    seen = 1 + max(n for n, hides in enumerate(state.hidden[row]) if not hides or n == row)
     said = [f"{read} of {len(state.whole)} tokens read."]
-    if _is_own(state):
+    if own and way == FIRST:
         name = state.computed_by.__name__
         said = [f"This is {name} as it stands in your notebook.", state.odd, *said]
-    if newest.isnan().any():
-        said.append(f"The weights of “{tokens[-1]}” are no numbers.")
+    if weights.isnan().any():
+        said.append(f"The weights of “{tokens[row]}” are no numbers.")
     else:
-        said.append(f"“{tokens[-1]}” looks most at “{tokens[most]}” ({newest[most]:.2f}).")
+        said.append(f"{looks(tokens[row], weights[:seen], tokens[:seen])}.")
     change = (state.weights - state.whole[:read, :read])[:-1].abs().nan_to_num(1.0)
     if read > 1 and not (state.odd and read == len(state.whole)):  # that would say nothing
         still = "will not change any more" if change.max() < 1e-4 else "will still change"
         said.append(f"The rows above {still}.")
+    if way == SECOND:
+        said.append(
+            f"This way masks weights, not scores: the buttons of “show” belong to “{FIRST}”."
+        )
     return " ".join(filter(None, said))
 
 
@@ -282,10 +282,11 @@ def _note(state: MaskingState) -> str:
 def masking_explorer(
     mask_scores: Callable[[torch.Tensor], torch.Tensor] | None = None, **settings: Any
 ) -> Explorer:
-    name, state = "causal mask", masking_state
+    name, state, panels = "causal mask", masking_state, masking_panels
     if mask_scores is not None:
         if not callable(mask_scores) or not hasattr(mask_scores, "__name__"):
             raise TypeError(f"mask_scores must be a function of scores, got {mask_scores!r}")
         name = f"causal mask, as {mask_scores.__name__} computes it"
         state = partial(masking_state, mask_scores=mask_scores)
-    return Explorer(name, CONTROLS, state, masking_panels, settings, own=mask_scores)
+        panels = partial(masking_panels, own=True)
+    return Explorer(name, CONTROLS, state, panels, settings, own=mask_scores)

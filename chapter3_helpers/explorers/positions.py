@@ -311,9 +311,9 @@ def _facts(scheme: str, theta: float, slope: float) -> dict[str, str]:
     if scheme == SINUSOIDS:
         return {"added to every token": "cosine and sine of a fast and of a slow hand"}
     if scheme == LINEAR:
-        return {"added to every score": "-1 for each position between query and key"}
+        return {"added to every score": "−1 for each position between query and key"}
     if scheme == ALIBI:
-        return {"added to every score": f"-{slope:.3g} for each position between query and key"}
+        return {"added to every score": f"−{slope:.3g} for each position between query and key"}
     if scheme == ROTARY:
         speeds = rotary_frequencies(4, 2, theta)[1].angle().tolist()
         each = " and ".join(f"{speed:.3g}" for speed in speeds)

@@ -6,12 +6,26 @@ import torch
 
 from chapter3_helpers.explorers.core.controls import Buttons, Steps, TextField
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.inputs import clicked_query_and_key, read_tokens, row_buttons
+from chapter3_helpers.explorers.core.inputs import (
+    clicked_query_and_key,
+    looks,
+    read_tokens,
+    row_buttons,
+)
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
+from chapter3_helpers.explorers.core.panels import Bars, Note, Panel, UnreadableError
 from chapter3_helpers.explorers.core.widget import explorer_function
-from chapter3_helpers.tasks.pronouns import PRONOUNS, Answer, encode, find_answer, trained_reader
+from chapter3_helpers.tasks.pronouns import (
+    PRONOUNS,
+    WORDS,
+    Answer,
+    encode,
+    find_answer,
+    known_words,
+    split_words,
+    trained_reader,
+)
 
 SENTENCE = "The dog left the milk in the glass because it was sour"
 BATCHES = (*range(0, 100, 5), *range(100, 501, 100))
@@ -20,9 +34,26 @@ ROW, NUMBER = "where it looks", "one number"
 CLICK = {"q": "query", "k": "column", "show": NUMBER}
 
 
-def _tokens(text: str) -> tuple[str, ...]:
+def read_known(text: str, otherwise: str = "") -> tuple[tuple[str, ...], torch.Tensor]:
+    """Return the words of a sentence as they were typed, and a row for each (T, 38).
+
+    Raises:
+        UnreadableError: the reader does not know a word; ``otherwise`` says what takes any.
+        ValueError: there is no word, or there are more than can be drawn.
+    """
     read_tokens(text)  # refuses what can't be drawn
-    return encode(text)[0]
+    words = split_words(text)
+    if not words:
+        raise ValueError("Type at least one word.")
+    unknown = list(dict.fromkeys(f"“{word}”" for word in words if word.lower() not in WORDS))
+    if unknown:
+        said = f"The reader does not know {' or '.join(unknown[:3])}. {otherwise}".strip()
+        raise UnreadableError(said, f"The {len(WORDS)} words that it knows", known_words())
+    return words, encode(text)[1]
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    return read_known(text)[0]
 
 
 CONTROLS = (
@@ -49,14 +80,14 @@ CONTROLS = (
         enabled=lambda show: show == NUMBER,
         presented=False,
     ),
-    clicked_query_and_key(read_tokens)[0],
+    clicked_query_and_key(_tokens)[0],
 )
 
 
 class PronounsState(NamedTuple):
     """What the reader makes of a sentence."""
 
-    tokens: tuple[str, ...]
+    tokens: tuple[str, ...]  # as they were typed
     answer: Answer
     queries: torch.Tensor  # (T, 3)
     keys: torch.Tensor  # (T, 3)
@@ -72,9 +103,8 @@ class PronounsState(NamedTuple):
 
 def pronouns_state(*, batches: int, text: str) -> PronounsState:
     """Let a reader that has learned for so many batches read a sentence."""
-    read_tokens(text)  # refuses what can't be drawn
-    tokens, x = encode(text)
-    answer = find_answer(tokens)
+    tokens, x = read_known(text)
+    answer = find_answer(encode(text)[0])
     reader = trained_reader().states[batches]
     return PronounsState(
         tokens,
@@ -95,8 +125,9 @@ def pronouns_panels(
     tokens, adjective = state.tokens, state.answer.adjective
     row = adjective if query is None or show == ROW else query
     lines = Lines("attention weights", state.weights, tokens, marked_row=row, click=CLICK)
-    says = Bars("what “it” is", PRONOUNS, state.probabilities, decimals=2)
-    note = Note(_note(batches, state))
+    named_row = f"what “it” is, by the row of “{tokens[adjective]}”"
+    says = Bars(named_row, PRONOUNS, state.probabilities, decimals=2)
+    note = Note(_note(batches, state, row))
     if show == NUMBER:
         column = min(column, len(tokens) - 1)
         path = NumberPath(tokens, row, column, state.queries, state.keys, state.values)
@@ -111,6 +142,7 @@ def pronouns_panels(
             state.row,
             decimals=2,
             side="k",
+            click={"k": "column", "show": NUMBER, "query": adjective},
         ),
         Curves(
             "loss, by batches",
@@ -124,20 +156,23 @@ def pronouns_panels(
     ]
 
 
-def _note(batches: int, state: PronounsState) -> str:
-    tokens, answer, row = state.tokens, state.answer, state.row
-    adjective, noun = tokens[answer.adjective], tokens[answer.noun]
-    most = int(row.argmax())
-    if row.max() - row.min() < 0.08:
-        looks = f"“{adjective}” looks at everything alike"
+def _note(batches: int, state: PronounsState, row: int) -> str:
+    """Return what the token of a row looks at; of the adjective, what that says, too."""
+    tokens, answer, weights = state.tokens, state.answer, state.weights[row]
+    noun = tokens[answer.noun]
+    if weights.max() - weights.min() < 0.08:
+        looking = f"“{tokens[row]}” looks at everything nearly alike"
     else:
-        looks = f"“{adjective}” looks most at “{tokens[most]}” ({row[most]:.2f})"
+        looking = looks(tokens[row], weights, tokens)
+    if row != answer.adjective:
+        asked = f"Only the row of “{tokens[answer.adjective]}” is trained and gives the pronoun."
+        return f"After {batches} batches {looking}. {asked}"
     said = PRONOUNS[int(state.probabilities.argmax())]
     if said == answer.pronoun:
         verdict = f"and says “{said}”, which is right: “{noun}” is meant."
     else:
         verdict = f"and says “{said}”; “{noun}” is meant, which is “{answer.pronoun}”."
-    return f"After {batches} batches {looks}, {verdict}"
+    return f"After {batches} batches {looking}, {verdict}"
 
 
 pronouns_explorer = explorer_function(

@@ -14,32 +14,22 @@ from chapter3_helpers.explorers.core.inputs import (
     CLICK_CELL,
     clicked_cell,
     clicked_query_and_key,
+    read_letters,
     up_to,
 )
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
-from chapter3_helpers.recurrent import ALPHABET, BahdanauDecoder, EncoderDecoder, tokenize
+from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder, tokenize
 from chapter3_helpers.tasks.translators import trained_translator, translate
 
 LONGEST = 24
 ONE_STATE, LOOKING_BACK = "one state", "looking back"
 
 
-def read_letters(word: str) -> str:
-    """Return a word in small letters.
-
-    Raises:
-        ValueError: it is empty or too long, or holds anything but a to z.
-    """
-    letters = word.lower()
-    strangers = [letter for letter in letters if letter not in ALPHABET]
-    if strangers:
-        raise ValueError(f"The encoder reads the letters a to z, not “{strangers[0]}”.")
-    if not 0 < len(letters) <= LONGEST:
-        raise ValueError(f"This word has {len(letters)} letters; type 1 to {LONGEST}.")
-    return letters
+def _letters(word: str) -> str:
+    return read_letters(word, "word", LONGEST)
 
 
 CONTROLS = (
@@ -49,7 +39,7 @@ CONTROLS = (
         "letters read",
         10,
         "How much of the word is to be translated",
-        options=up_to(read_letters),
+        options=up_to(_letters),
         play=900,
     ),
     *clicked_query_and_key(lambda read: range(read)),
@@ -71,7 +61,7 @@ def recurrent_state(*, word: str, read: int) -> RecurrentState:
     Raises:
         ValueError: the word is empty or too long, or holds anything but a to z.
     """
-    letters = read_letters(word)[:read]
+    letters = _letters(word)[:read]
     one_state = trained_translator(EncoderDecoder).model
     looking_back = trained_translator(BahdanauDecoder).model
     weights = looking_back.attention_weights(tokenize(letters))[0]
@@ -110,9 +100,10 @@ def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | Non
             torch.tensor([*hits.values()]),
             list(written),
             places,
-            corner=("written by", "letter"),
+            corner=("written by", "letter written"),
             texts=list(written.values()),
             beside=True,
+            click={"q": "query"},
         ),
         *([_path(letters, out, named, *cell)] if cell else []),
     ]

@@ -9,6 +9,7 @@ from chapter3_helpers.explorers.core.controls import Buttons, Steps
 from chapter3_helpers.explorers.core.inputs import clicked_query_and_key
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
+from chapter3_helpers.explorers.core.style import written
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax
@@ -25,9 +26,12 @@ def own_score(token: int) -> float:
 def _score_options(token: int) -> list[tuple[str, float]]:
     own = own_score(token)
     return [
-        (f"{score:g} (as it was)" if score == own else f"{score:g}", score)
-        for score in sorted({*SCORES, own})
+        (_text(score) + " (as it was)" * (score == own), score) for score in sorted({*SCORES, own})
     ]
+
+
+def _text(score: float) -> str:
+    return f"{score:g}".replace("-", "−")
 
 
 CONTROLS = (
@@ -75,11 +79,14 @@ def softmax_state(*, token: int, score: float, temperature: float) -> SoftmaxSta
 
 
 def softmax_panels(state: SoftmaxState, *, temperature: float, key: int | None) -> list[Panel]:
-    """Return what to watch, and the weights beside the quotients, on one scale."""
+    """Return what to watch, and the weights beside the quotients, on one scale.
+
+    A click explains a weight, so the quotients beside it answer neither to it nor to pointing.
+    """
     scores, weights, shares = state.scores, state.weights, state.shares
-    labels = [f"{token} ({score:.2f})" for token, score in zip(TOKENS, scores, strict=True)]
+    labels = [f"{token} ({written(score)})" for token, score in zip(TOKENS, scores, strict=True)]
     return [
-        Note(f"{_softmax_note(weights)} {_quotient_note(shares)}"),
+        Note(f"{_softmax_note(weights)} {_quotient_note(shares)}{_brackets_note(temperature)}"),
         Bars(
             "softmax: what “journey” spends on each",
             labels,
@@ -89,7 +96,7 @@ def softmax_panels(state: SoftmaxState, *, temperature: float, key: int | None) 
             marked_row=key,
             scale=shares,
         ),
-        Bars("divided by the sum", labels, shares, beside=True, side="k", scale=weights),
+        Bars("divided by the sum", labels, shares, beside=True, scale=weights),
         *([] if key is None else [_path(scores, temperature, key)]),
     ]
 
@@ -117,9 +124,16 @@ def _softmax_note(weights: torch.Tensor) -> str:
 
 def _quotient_note(shares: torch.Tensor) -> str:
     if (shares >= 0).all():
-        return f"Divided by their sum, the scores give it {shares.max():.0%} at the most."
-    low, high = shares.min().item(), shares.max().item()
-    return f"Divided by their sum, the scores give shares from {low:.0%} to {high:.0%}."
+        most = TOKENS[int(shares.argmax())]
+        return f"Divided by their sum, the scores give most to “{most}”, {shares.max():.0%}."
+    low, high = (f"{share:.0%}".replace("-", "−") for share in (shares.min(), shares.max()))
+    return f"Divided by their sum, the scores give shares from {low} to {high}."
+
+
+def _brackets_note(temperature: float) -> str:
+    if temperature == 1:
+        return ""
+    return f" In brackets: each score divided by the temperature, {temperature:g}."
 
 
 softmax_explorer = explorer_function(

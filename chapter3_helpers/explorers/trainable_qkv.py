@@ -21,10 +21,11 @@ from chapter3_helpers.softmax import softmax
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 UNSCALED, SCALED = "unscaled", "scaled"
-DRAWS = 12  # of queries and keys, for a steady mean of the slope
+DRAWS = 300  # of queries and keys: with 12 the curve of most seeds turned back somewhere
+ROWS = 6 * DRAWS
 
 CONTROLS = (
-    Steps("d_k", "D", 64, "Numbers in a query and a key", options=WIDTHS, play=1200),
+    Steps("head_dim", "D", 64, "Numbers in a query and a key", options=WIDTHS, play=1200),
     Seed("seed", "seed", 123, "Another seed draws other queries and keys"),
     *clicked_query_and_key(lambda: TOKENS),
     Clicked(
@@ -38,37 +39,39 @@ CONTROLS = (
 
 
 class TrainableQKVState(NamedTuple):
-    """Queries and keys (6, d_k), and what softmax makes of their scores without and with scale."""
+    """Queries and keys (6, head_dim), and the weights of their scores without and with scale."""
 
     queries: torch.Tensor
     keys: torch.Tensor
     unscaled: torch.Tensor  # weights (6, 6)
     scaled: torch.Tensor  # weights (6, 6)
-    unscaled_slope: torch.Tensor
-    scaled_slope: torch.Tensor
+    slopes: torch.Tensor  # (2,), unscaled and scaled, as a mean of the rows of all draws
+    largest: torch.Tensor  # (2,), the largest weight of a row, of the same rows
 
 
-@lru_cache(maxsize=8 * len(WIDTHS))  # the curves need every d_k of a seed for every step of d_k
-def trainable_qkv_state(*, d_k: int, seed: int) -> TrainableQKVState:
-    """Draw queries and keys, and weigh them without and with the division by sqrt(d_k).
+@lru_cache(maxsize=8 * len(WIDTHS))  # the curves need every width of a seed at every step
+def trainable_qkv_state(*, head_dim: int, seed: int) -> TrainableQKVState:
+    """Draw queries and keys, and weigh them without and with the division by sqrt(head_dim).
 
     The slope of softmax says how strongly the weights of a row react to its scores: the root of
-    the sum of the squares of all 36 slopes, as a mean over the rows of several draws of queries
-    and keys, of which the first is shown.
+    the sum of the squares of all 36 slopes. It is a mean over the rows of many draws of queries
+    and keys, of which the first is shown; so is the largest weight of a row.
     """
     with seeded(seed):
-        draws = [(torch.randn(6, d_k), torch.randn(6, d_k)) for _ in range(DRAWS)]
-    scores = torch.stack([queries @ keys.T for queries, keys in draws])
-    weights = softmax(torch.stack([scores, scores / d_k**0.5]))  # (2, DRAWS, 6, 6)
+        drawn = [torch.randn(2, 6, head_dim), torch.randn(DRAWS - 1, 2, 6, head_dim).flatten(0, 1)]
+    queries, keys = torch.cat(drawn).unflatten(0, (DRAWS, 2)).unbind(1)  # (DRAWS, 6, head_dim)
+    scores = queries @ keys.transpose(-2, -1)
+    weights = softmax(torch.stack([scores, scores / head_dim**0.5]))  # (2, DRAWS, 6, 6)
     slopes = torch.diag_embed(weights) - weights[..., None] * weights[..., None, :]
-    means = slopes.norm(dim=(-2, -1)).mean(dim=(-2, -1))  # (2,)
-    return TrainableQKVState(*draws[0], *weights[:, 0], *means)
+    rows = slopes.flatten(-2).norm(dim=-1), weights.amax(dim=-1)  # (2, DRAWS, 6) each
+    means = (values.mean(dim=(-2, -1)) for values in rows)
+    return TrainableQKVState(queries[0].clone(), keys[0].clone(), *weights[:, 0].clone(), *means)
 
 
 def trainable_qkv_panels(
     state: TrainableQKVState,
     *,
-    d_k: int,
+    head_dim: int,
     seed: int,
     query: int | None,
     key: int | None,
@@ -79,14 +82,14 @@ def trainable_qkv_panels(
         UNSCALED: "weights without the division",
         SCALED: "weights, scores divided by sqrt(D)",
     }
-    panels: list[Panel] = [Note(_note(d_k, state))]
-    path = []
+    panels: list[Panel] = [Note(_note(head_dim, state))]
     for way, weights in {UNSCALED: state.unscaled, SCALED: state.scaled}.items():
-        row, column = None, None
+        row, column, path = None, None, []
         if way == matrix:
             row, column = clicked_cell(query, key, weights) or (0, 0)
             scaled = way == SCALED
-            path = [NumberPath(TOKENS, row, column, state.queries, state.keys, scaled=scaled)]
+            vectors = state.queries, state.keys
+            path = [NumberPath(TOKENS, row, column, *vectors, scaled=scaled, of=titles[way])]
         panels.append(
             Matrix(
                 titles[way],
@@ -96,36 +99,35 @@ def trainable_qkv_panels(
                 marked_column=column,
                 beside=way == SCALED,
                 click={**CLICK_CELL, "matrix": way},
+                narrow=True,
             )
         )
-    states = [trainable_qkv_state(d_k=width, seed=seed) for width in WIDTHS]
+        panels += path
+    states = [trainable_qkv_state(head_dim=width, seed=seed) for width in WIDTHS]
     curves = Curves(
-        f"slope of softmax, mean of {DRAWS} draws",
+        f"slope of softmax, mean of {ROWS} random rows",
         "D",
         "how strongly the weights react",
         WIDTHS,
         {
-            "without the division": [state.unscaled_slope for state in states],
-            "divided by sqrt(D)": [state.scaled_slope for state in states],
+            "without the division": [state.slopes[0] for state in states],
+            "divided by sqrt(D)": [state.slopes[1] for state in states],
         },
-        mark=d_k,
+        mark=head_dim,
         log="x",
     )
-    return [*panels, *path, curves]
+    return [*panels, curves]
 
 
-def _mean_largest(weights: torch.Tensor) -> str:
-    return f"{weights.amax(dim=-1).mean().item():.2f}"
-
-
-def _note(d_k: int, state: TrainableQKVState) -> str:
-    if d_k == 1:
+def _note(head_dim: int, state: TrainableQKVState) -> str:
+    if head_dim == 1:
         return "At D = 1 both are the same: the divisor is 1."
+    (slope, scaled_slope), (largest, scaled_largest) = state.slopes, state.largest
     return (
-        f"The slope of softmax is {state.unscaled_slope:.2f} without the division and "
-        f"{state.scaled_slope:.2f} with it. The largest weight of a row is "
-        f"{_mean_largest(state.unscaled)} on average without the division and "
-        f"{_mean_largest(state.scaled)} with it."
+        f"The slope of softmax is {slope:.2f} without the division and {scaled_slope:.2f} with it. "
+        f"The largest weight of a row is {largest:.2f} without the division and "
+        f"{scaled_largest:.2f} with it. These are means of {ROWS} random rows; the matrices show 6 "
+        "of them."
     )
 
 

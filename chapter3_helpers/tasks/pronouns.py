@@ -91,6 +91,18 @@ def reason_first(sentence: str) -> str:
     return f"{because}{reason} {statement}".strip()
 
 
+def known_words() -> str:
+    """Return the 38 words in words, kind by kind."""
+    nouns = "; ".join(f"{kind}s: {', '.join(NOUNS[kind])}" for kind in NOUNS)
+    others = f"adjectives: {', '.join(KIND_OF)}; verbs: {', '.join(VERBS)}"
+    return f"{nouns}; {others}; and {', '.join(WORDS[-5:])}."
+
+
+def split_words(sentence: str) -> tuple[str, ...]:
+    """Split a sentence at spaces, commas and full stops."""
+    return tuple(sentence.replace(",", " ").replace(".", " ").split())
+
+
 def encode(sentence: str) -> tuple[tuple[str, ...], torch.Tensor]:
     """Split a sentence into tokens; give each a 1 in its word's own column and 0 elsewhere.
 
@@ -110,15 +122,12 @@ def encode(sentence: str) -> tuple[tuple[str, ...], torch.Tensor]:
     """
     if not isinstance(sentence, str):
         raise TypeError(f"sentence must be a string, got {type(sentence).__name__}")
-    tokens = tuple(sentence.lower().replace(",", " ").replace(".", " ").split())
+    tokens = split_words(sentence.lower())
     unknown = dict.fromkeys(token for token in tokens if token not in WORDS)
     if unknown or not tokens:
         came = f"not {' or '.join(map(repr, unknown))}" if unknown else "the sentence has none"
-        nouns = "; ".join(f"{kind}s: {', '.join(NOUNS[kind])}" for kind in NOUNS)
         raise ValueError(
-            f"The reader knows {len(WORDS)} words, and {came}. It knows {nouns}; "
-            f"adjectives: {', '.join(KIND_OF)}; verbs: {', '.join(VERBS)}; "
-            f"and {', '.join(WORDS[-5:])}."
+            f"The reader knows {len(WORDS)} words, and {came}. It knows {known_words()}"
         )
     ids = torch.tensor([WORDS.index(token) for token in tokens])
     return tokens, functional.one_hot(ids, len(WORDS)).float()

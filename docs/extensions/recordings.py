@@ -37,8 +37,6 @@ RECORDED = {
     "induction_heads_explorer": ("layers", "residual", "letter"),
 }
 
-STEPS = {"angle": 26, "length_a": 21}  # controls of which more steps are recorded: what is dragged
-
 NUMBERS = ("q", "k")  # of a click: the numbers of a query and of a key
 
 
@@ -55,7 +53,7 @@ def choices(control: Control, settings: Settings, thin: bool = True) -> list[Cho
     """Return the steps of a control that are recorded, where it stands at these settings."""
     pairs = control.choices(settings)
     kept = [value for _, value in pairs]
-    most = STEPS.get(control.name, MOST_STEPS)
+    most = getattr(control, "recorded", None) or MOST_STEPS
     keep = {settings[control.name]}
     if isinstance(control, Steps) and control.returns_to:
         keep.add(call(control.returns_to, settings))  # what it was before it was changed
@@ -168,10 +166,8 @@ class Recording:
             steps = choices(control, settings, thin=False)
             steps = [step for step in steps if not clicked or step[1] in clicked]
         node = [[label for label, _ in steps], [self.branch([*done, step]) for step in steps]]
-        unseen = control.kind != "clicked" and not control.is_shown(
-            settings
-        )  # a click alone sets it
-        return [*node, 1] if unseen else node
+        set_by_click = control.kind == "clicked"  # and so nothing of it is shown
+        return node if set_by_click or control.is_shown(settings) else [*node, 1]
 
     def state(self) -> int:
         """Return the number of what is shown now."""

@@ -12,10 +12,12 @@ from chapter3_helpers.explorers.attention.flow import PARTS
 from chapter3_helpers.explorers.attention.mechanisms import CLASSES, SIMPLE, UNMASKED
 from chapter3_helpers.explorers.core.drawings import Flow
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.core.panels import Matrix
+from chapter3_helpers.explorers.core.panels import Bars, Matrix
 from chapter3_helpers.explorers.core.style import CSS
+from chapter3_helpers.explorers.trainable_qkv import SCALED, UNSCALED
 from tests.explorers import find
 
+SOFTMAX = {"token": 5, "score": -2.0, "key": None}
 WITHOUT_WEIGHTS = {"dot_products"}
 TOPICS = [name.removesuffix("_explorer") for name in explorers.__all__]
 
@@ -48,7 +50,8 @@ def test_a_click_shows_the_arithmetic_of_the_number_that_was_clicked(topic):
             path = find(NumberPath, subject.panels(subject.settings))
             if path.vectors is not None:
                 assert path.products.sum() == pytest.approx(path.numbers["score"], rel=1e-4)
-            row = np.atleast_2d(clickable(subject)[n].values)[query if rows > 1 else 0]
+            shown = [*clickable(subject)[n : n + 1], panel][0]  # or the arithmetic took its place
+            row = np.atleast_2d(shown.values)[query if rows > 1 else 0]
             known = [path.numbers[name] for name in ("weight", "dropped", "mean", "masked")]
             assert any(number == pytest.approx(float(row[key]), abs=2e-4) for number in known)
             assert not re.search(r"[-−]0\.0+(?!\d)", subject.view.value)
@@ -68,6 +71,35 @@ def test_rows_of_tokens_and_columns_of_keys_answer_wherever_they_stand(topic, pa
     click(subject, matrices[panel], 4, 1)
     assert values.items() <= subject.settings.items()
     find(NumberPath, subject.panels(subject.settings))
+
+
+@pytest.mark.parametrize("way", [UNSCALED, SCALED])
+def test_of_two_matrices_alike_the_arithmetic_names_its_own_and_follows_it(way):
+    subject = explorers.trainable_qkv_explorer(matrix=way, query=1, key=2)
+    panels = subject.panels(subject.settings)
+    matrix = panels[panels.index(find(NumberPath, panels)) - 1]
+    assert matrix.marked_row == 1
+    assert f"<p>{matrix.title}: what “journey” takes from “starts”</p>" in subject.view.value
+
+
+def test_a_letter_that_was_written_answers_wherever_it_stands():
+    subject = explorers.recurrent_explorer()
+    table = next(p for p in subject.panels(subject.settings) if isinstance(p, Matrix))
+    assert table.html().count("data-q=3") == 4  # its place, and what three wrote there
+    subject.click({table.click["q"]: 3})
+    assert find(NumberPath, subject.panels(subject.settings)).row == 3
+
+
+def test_a_bar_shows_the_arithmetic_of_the_weight_that_it_draws():
+    subject = explorers.pronouns_explorer(batches=500)
+    subject.click({"query": 4, "column": 1, "show": "one number"})
+    subject.set(show="where it looks")  # of the adjective
+    bars = next(p for p in clickable(subject) if isinstance(p, Bars))
+    click(subject, bars, 0, 7)
+    path = find(NumberPath, subject.panels(subject.settings))
+    assert path.numbers["weight"] == pytest.approx(float(bars.values[7]), abs=1e-5)
+    for panel in explorers.softmax_explorer().panels({"temperature": 1.0, **SOFTMAX}):
+        assert bool(getattr(panel, "side", "")) == bool(getattr(panel, "click", None))
 
 
 def test_a_click_on_a_weight_of_the_handmade_model_chooses_it():

@@ -128,7 +128,7 @@ def test_a_wrong_function_is_shown_as_it_computes_with_a_sentence(own, words, vi
     assert int((~matrix.hidden).sum()) == visible
     for show in (NUMBER, explorer.settings["show"]):
         explorer.set(show=show, column=2)
-        assert "error" not in explorer.view.value
+        assert explorer.said.value == ""
     number = masking_explorer(own, tokens_read=3, show=NUMBER, column=2)
     path = find(NumberPath, number.panels(number.settings)).numbers["weight"]
     assert path == pytest.approx(float(expected[-1, 2]), abs=1e-5, nan_ok=True)
@@ -145,7 +145,7 @@ def test_a_wrong_function_is_shown_as_it_computes_with_a_sentence(own, words, vi
 )
 def test_a_function_that_gives_no_scores_is_told_so_and_the_rest_goes_on(own, words):
     explorer = masking_explorer(own)
-    assert words in explorer.view.value
+    assert words in explorer.said.value
     explorer.set(way=SECOND)
     assert "attention weights" in explorer.view.value
     with pytest.raises(TypeError, match="mask_scores must be a function of scores, got 3"):

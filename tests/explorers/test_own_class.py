@@ -142,18 +142,18 @@ def test_an_error_in_the_class_is_a_sentence_and_drawing_goes_on_after_it():
     explorer = explorers.attention_explorer(Picky)
     before = explorer.view.value
     explorer.set(text="one two")
-    assert "Picky: RuntimeError: two tokens are too few" in explorer.view.value
+    assert "Picky: RuntimeError: two tokens are too few" in explorer.said.value
     explorer.reset()
     assert explorer.view.value == before
     transposed = explorers.attention_explorer(written(MultiHeadAttention, NO_TRANSPOSE))
     said = "attention_weights must return (T, T) or (H, T, T) with T = 7, got (7, 4, 4)"
-    assert said in transposed.view.value
+    assert said in transposed.said.value
 
 
 def test_a_class_that_returns_nothing_is_asked_for_its_return():
     explorer = explorers.attention_explorer(written(CausalAttention, NO_RETURN))
-    assert "Own: AttributeError: " in explorer.view.value
-    assert "returned nothing: is there a return" in explorer.view.value
+    assert "Own: AttributeError: " in explorer.said.value
+    assert "returned nothing: is there a return" in explorer.said.value
 
 
 class NoWeights(nn.Module):

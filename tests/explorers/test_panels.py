@@ -17,6 +17,7 @@ from chapter3_helpers.explorers.core.drawings import Curves, Flow
 from chapter3_helpers.explorers.core.lines import STEP, Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Facts, Heads, Matrix, Note, render
+from chapter3_helpers.explorers.softmax import TEMPERATURES
 from tests.explorers import Shown
 
 NAN = float("nan")
@@ -75,7 +76,7 @@ def test_plus_infinity_is_written_and_minus_infinity_and_nan_are_hatched(signed)
 
 def test_bars_of_negative_numbers_go_to_the_left_of_zero_and_one_beyond_the_largest_is_longer():
     shown = Bars("t", ["a", "b", "c"], [-2.71, 1.0, 1.29], decimals=2).html()
-    assert re.findall(r'class="n">(\S+)</td>', shown) == ["-2.71", "1.00", "1.29"]
+    assert re.findall(r'class="n">(\S+)</td>', shown) == ["−2.71", "1.00", "1.29"]
     assert shown.count("--zero:67.8%") == 3  # 2.71 of the 4 from the smallest to the largest
     bars = re.findall(r"margin-left:(.*?)%;width:(.*?)%", shown)
     assert bars == [("0.0", "67.8"), ("67.8", "25.0"), ("67.8", "32.2")]
@@ -165,6 +166,28 @@ def test_the_path_of_one_number_takes_off_the_largest_score_where_powers_grow_to
     assert small.numbers["power"] == pytest.approx(np.exp(0.9))
     assert "e<sup>0.9000</sup>" in small.html()
     assert "what “0 a” takes from “1 a”" in replace(small, tokens="aa").html()
+
+
+@pytest.mark.parametrize("temperature", TEMPERATURES)
+def test_a_division_is_right_as_it_is_written(temperature):
+    for key in range(6):
+        path = Shown("softmax", temperature=temperature, key=key).only(NumberPath)
+        steps = {what: (how, result) for what, how, result in path.steps()}
+        if temperature == 1:
+            assert "divided by the temperature" not in steps
+            continue
+        how, result = steps["divided by the temperature"]
+        score, divisor = how.replace("−", "-").split(" / ")
+        decimals = len(result.partition(".")[2])
+        assert f"{float(score) / float(divisor):.{decimals}f}" == result.replace("−", "-")
+        assert steps["score"][1].replace("−", "-") == score
+
+
+def test_a_share_is_written_in_one_way_where_all_others_are_hidden_and_where_it_is():
+    hidden = np.array([[False, True]])
+    for column, share in ((0, "1.00 / 1.00"), (1, "0.00 / (0.00 + 1.00 of the others)")):
+        path = NumberPath("ab", 0, column, np.zeros((1, 1)), np.zeros((2, 1)), hidden=hidden)
+        assert ("share of the row", share) in [step[:2] for step in path.steps()]
 
 
 def test_presenting_keeps_what_is_said_and_one_picture():

@@ -24,6 +24,12 @@ def test_the_adjective_may_stand_anywhere():
     assert state.tokens[state.row.argmax()] == "milk"
 
 
+def test_words_are_shown_as_they_were_typed():
+    state = shown(text="Because it was Sour, The DOG left The milk in the glass").state
+    assert state.tokens[:6] == ("Because", "it", "was", "Sour", "The", "DOG")
+    assert Shown("masking").state.tokens[0] == "The"
+
+
 def test_the_path_of_one_number_ends_at_the_weight_that_is_shown():
     for column, weight in enumerate(shown(45).state.row.tolist()):
         path = shown(45, show=NUMBER, column=column).only(NumberPath)

@@ -9,24 +9,27 @@ from chapter3_helpers.explorers.attention.mechanisms import AT_RANDOM, SIMPLE, V
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix
+from chapter3_helpers.explorers.masking import RANDOM, SECOND
 from chapter3_helpers.explorers.trainable_qkv import DRAWS, WIDTHS
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.tasks import who_whom
 from chapter3_helpers.tasks.training import Trained
 from tests.explorers import Shown
 
+ONE_NUMBER = "one number"  # as 03 and 04 call it
+
 # (explorer, what is changed in it, what its note says); " ... " stands for what is left out
 SAID = [
     ("dot_products", {}, "Less than a right angle: the shadow falls along b, dot product 0.75."),
     ("dot_products", {"angle": 90}, "a casts no shadow: the dot product is 0"),
     ("dot_products", {"length_a": 0.0, "length_b": 0.0}, "a and b have length 0 and so no direct"),
-    ("softmax", {}, "“journey” gets most, 28% of the total ... shares from -58% to 43%"),
-    ("softmax", {"score": 4.0}, "“step” gets most, 78% of the total ... 42% at the most"),
+    ("softmax", {}, "“journey” gets most, 28% of the total ... shares from −58% to 43%"),
+    ("softmax", {"score": 4.0}, "“step” gets most, 78% of the total ... give most to “step”, 42%."),
     ("softmax", {"score": 20.0}, "“step” takes nearly everything"),
-    ("softmax", {"temperature": 100.0}, "close to 1/6 ... from -58% to 43%"),
-    ("trainable_qkv", {"d_k": 1}, "both are the same"),
-    ("trainable_qkv", {"d_k": 64}, "slope of softmax is 0."),
-    ("pronouns", {"batches": 0}, "“sour” looks at everything alike"),
+    ("softmax", {"temperature": 100.0}, "−58% to 43%. In brackets: each score divided by the temp"),
+    ("trainable_qkv", {"head_dim": 1}, "both are the same"),
+    ("trainable_qkv", {"head_dim": 64}, "slope of softmax is 0."),
+    ("pronouns", {"batches": 0}, "“sour” looks at everything nearly alike"),
     (
         *("pronouns", {"batches": 500}),
         "After 500 batches “sour” looks most at “milk” ... says “sie”, which is right: “milk” is",
@@ -36,7 +39,15 @@ SAID = [
         {"made": AT_RANDOM, "scale": 10},
         "chance; the inputs are multiplied by 10, so that it shows.",
     ),
+    ("pronouns", {"query": 4, "show": ONE_NUMBER}, "“milk” looks at ... row of “sour” is trained"),
     ("masking", {}, "“sour” looks most at “milk”"),
+    ("masking", {"query": 1, "show": ONE_NUMBER}, "“dog” looks most at"),
+    (
+        "masking",
+        {"matrices": RANDOM, "text": "so so so"},
+        "“so” looks at all 3 tokens equally (0.33",
+    ),
+    ("masking", {"way": SECOND}, "weights, not scores: the buttons of “show” belong to"),
     ("masking", {"tokens_read": 7}, "The rows above will not change any more."),
     ("induction_heads", {}, "“holidayholi” … next, most likely: “d”, "),
     ("induction_heads", {}, "Last time “d” came after “i”."),
@@ -75,7 +86,7 @@ FACTS = [
         for scheme, told in (
             ("learned", "a row of an untrained table (512, 4), times ten"),
             ("sinusoids", "cosine and sine of a fast and of a slow hand"),
-            ("ALiBi", "-0.125 for each position between query and key"),  # 1/2, 1/4, 1/8
+            ("ALiBi", "−0.125 for each position between query and key"),  # 1/2, 1/4, 1/8
             ("rotary", "1 and 0.1 radians for each position"),  # the root of 100 below 1
         )
     ),
@@ -95,7 +106,7 @@ def test_the_facts_are(topic, changed, facts):
 def test_the_scale_of_the_dot_product_stays_from_minus_4_to_4(change):
     curve = Shown("dot_products", **change).all(Curves)[0].html()
     ticks = re.findall(r'text-anchor="end">([^<]+)<', curve)
-    assert (ticks[0], ticks[-1]) == ("-4", "4")
+    assert (ticks[0], ticks[-1]) == ("−4", "4")
 
 
 def test_arrows_without_a_length_have_no_angle():
@@ -109,21 +120,29 @@ def test_softmax_and_the_quotient_each_sum_to_1():
         assert sums[:2] == pytest.approx([1.0, 1.0])
 
 
-@pytest.mark.parametrize("d_k", WIDTHS)
-def test_the_slope_is_the_length_of_the_jacobian_that_autograd_finds(d_k):
-    state = Shown("trainable_qkv", d_k=d_k, seed=5).state
+@pytest.mark.parametrize("head_dim", WIDTHS)
+def test_the_slope_is_the_length_of_the_jacobian_that_autograd_finds(head_dim):
+    state = Shown("trainable_qkv", head_dim=head_dim, seed=5).state
     torch.manual_seed(5)
-    scores = torch.stack([torch.randn(6, d_k) @ torch.randn(6, d_k).T for _ in range(DRAWS)])
-    for name, divisor in (("unscaled", 1.0), ("scaled", d_k**0.5)):
-        used = scores / divisor
-        torch.testing.assert_close(getattr(state, name), torch.softmax(used[0], dim=-1))
+    first, others = torch.randn(2, 6, head_dim), torch.randn(DRAWS - 1, 2, 6, head_dim)
+    queries, keys = torch.cat([first[None], others]).unbind(1)
+    scores = queries @ keys.mT
+    for way, (name, divisor) in enumerate((("unscaled", 1.0), ("scaled", head_dim**0.5))):
+        weights = torch.softmax(scores / divisor, dim=-1)
+        torch.testing.assert_close(getattr(state, name), weights[0])
+        torch.testing.assert_close(state.largest[way], weights.amax(dim=-1).mean())
         jacobians = torch.func.vmap(torch.func.jacrev(lambda row: torch.softmax(row, dim=-1)))(
-            used.flatten(0, 1)
+            (scores / divisor).flatten(0, 1)
         )  # (rows, 6, 6)
         lengths = jacobians.flatten(1).norm(dim=-1)
-        torch.testing.assert_close(
-            getattr(state, f"{name}_slope"), lengths.mean(), rtol=1e-4, atol=1e-6
-        )
+        torch.testing.assert_close(state.slopes[way], lengths.mean(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [123, 0, 1, 2, 3])
+def test_without_the_division_the_slope_falls_at_every_wider_key(seed):
+    states = [Shown("trainable_qkv", head_dim=width, seed=seed).state for width in WIDTHS[1:]]
+    slopes = [float(state.slopes[0]) for state in states]
+    assert slopes == sorted(slopes, reverse=True)
 
 
 @pytest.mark.parametrize("training", [True, False])

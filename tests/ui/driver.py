@@ -25,7 +25,8 @@ SNAPSHOT = f"""(root, names) => {{
             ?? place.querySelector('label:has(:checked)')?.textContent
             ?? place.querySelector('.widget-readout')?.innerText ?? input?.value ?? '';
     }});
-    return [controls, ({READ})(root.querySelector('.c3-view'))];
+    const places = [...root.querySelectorAll('.c3-said, .c3-view')];
+    return [controls, places.flatMap(place => ({READ})(place))];
 }}"""
 
 
@@ -61,7 +62,7 @@ class PageExplorer:
             try:
                 content = render(self.model.panels(settings))
             except ValueError as error:
-                content = render_error(str(error))
+                content = render_error(error)
             self._expected[key] = self.page.evaluate(PARSE, content)
         return self._expected[key]
 

@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import ipywidgets as widgets
+from traitlets import Int, validate
 
 Settings = Mapping[str, Any]
 Choice = tuple[str, Any]  # what a page shows, and the value
@@ -108,6 +109,7 @@ class Slider(Control):
     """A number from ``low`` to ``high``; whole if ``step`` is.
 
     ``play`` puts a button in front that walks through the steps, one in so many milliseconds.
+    ``recorded`` says how many steps a recording keeps of what is dragged, where that are more.
     """
 
     kind = "slider"
@@ -115,6 +117,7 @@ class Slider(Control):
     high: float
     step: float = 1
     play: int | None = None
+    recorded: int | None = None
 
     def choices(self, settings: Settings) -> list[Choice]:
         digits = "" if self.whole else ".2f"
@@ -149,7 +152,8 @@ class Steps(Control):
     """A slider over listed values, such as the divisors of ``d_out``.
 
     ``options`` are values, or (label, value) pairs; where what is on offer depends on the other
-    settings, a function of these. ``play`` is as for ``Slider``. What plays and was put at its last
+    settings, a function of these, which returns None where a text cannot be read: the options then
+    stay as they are. ``play`` is as for ``Slider``. What plays and was put at its last
     option moves to the new last one where there are more; with ``to_the_end`` so does what does not
     play. ``returns_to`` says where it goes when a setting that this function names is chosen anew.
     """
@@ -170,12 +174,19 @@ class Steps(Control):
         """The settings whose change takes it back to where ``returns_to`` says."""
         return parameters(self.returns_to) if self.returns_to else ()
 
-    def offered(self, settings: Settings) -> list[Any]:
-        """Return the options for these settings."""
-        return list(call(self.options, settings) if callable(self.options) else self.options)
+    def offered(self, settings: Settings) -> list[Any] | None:
+        """Return the options for these settings; None where a text decides and cannot be read."""
+        options = call(self.options, settings) if callable(self.options) else self.options
+        return None if options is None else list(options)
 
     def choices(self, settings: Settings) -> list[Choice]:
-        return _pairs(self.offered(settings))
+        options = self.offered(settings)
+        return _pairs([settings[self.name]] if options is None else options)
+
+    def read(self, shown: str, settings: Settings) -> Any:
+        if self.offered(settings) is None:
+            return type(self.default)(shown)
+        return super().read(shown, settings)
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.SelectionSlider(options=self.offered(settings), **self.words())
@@ -248,7 +259,7 @@ class Clicked(Steps):
     enabled: Callable[..., bool] = lambda: False
 
     def choices(self, settings: Settings) -> list[Choice]:
-        return _pairs([None, *self.offered(settings)])
+        return _pairs([None, *(self.offered(settings) or [])])
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.Dropdown(options=self.offered(settings), **self.words())
@@ -315,23 +326,52 @@ class Seed(Control):
         return int(shown)
 
     def build(self, settings: Settings) -> widgets.Widget:
-        words = {**self.words(), "layout": widgets.Layout(width="130px")}
-        return widgets.BoundedIntText(min=0, max=HIGHEST_SEED, **words)
+        return SeedBox(self.words())
 
-    def place(self, widget: widgets.Widget) -> widgets.Widget:
+
+class SeedBox(widgets.HBox):
+    """A field for a seed, a button that draws one, and a word where what is typed is none.
+
+    The field takes any number, so that nothing that is typed is changed in silence; ``value`` keeps
+    the last one that was a seed.
+    """
+
+    value = Int(min=0, max=HIGHEST_SEED)
+
+    def __init__(self, words: dict[str, Any]):
+        narrow = {**words, "layout": widgets.Layout(width="130px")}
+        self.field = widgets.FloatText(step=1, **narrow)
         button = widgets.Button(
             description="Draw again",
             icon="random",
-            tooltip=f"Another {self.label}, by chance",
+            tooltip=f"Another {words['description']}, by chance",
             layout=widgets.Layout(width="auto"),
         )
+        button.on_click(self._draw)
+        self.said = widgets.HTML()
+        super().__init__([self.field, button, self.said], layout={"overflow": "visible"})
+        self.value = words["value"]
+        self.field.observe(self._typed, names="value")
 
-        def draw(_button: Any) -> None:  # not by the random numbers that a reader may have seeded
-            drawn = secrets.randbelow(HIGHEST_SEED)
-            widget.value = drawn + (drawn >= widget.value)  # never the one that is there
+    @validate("value")
+    def _accepted(self, proposal: Any) -> int:
+        """Let the field show a seed that is set, also where it is the one before."""
+        self.field.value, self.said.value = proposal.value, ""
+        return proposal.value
 
-        button.on_click(draw)
-        return widgets.HBox([widget, button], layout=widgets.Layout(overflow="visible"))
+    def _typed(self, change: Any) -> None:
+        if change.new in range(HIGHEST_SEED + 1):
+            self.value = int(change.new)
+        else:
+            must = f"A seed is a whole number from 0 to {HIGHEST_SEED}."
+            self.said.value = (
+                f'<span role="alert">{must} The picture is still that of seed {self.value}.</span>'
+            )
+
+    def _draw(self, _button: Any) -> None:
+        """Draw a seed, not by the random numbers that a reader may have seeded."""
+        drawn = secrets.randbelow(HIGHEST_SEED)
+        self.value = drawn + (drawn >= self.value)  # never the one that is there
 
 
 def _pairs(options: Sequence[Any]) -> list[Choice]:

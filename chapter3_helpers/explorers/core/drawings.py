@@ -124,7 +124,7 @@ class Curves(Panel):
 def _short(tick: float) -> str:
     """Write 1e6, not 1e+06."""
     mantissa, e, power = f"{tick:g}".partition("e")
-    return f"{mantissa}e{int(power)}" if e else mantissa
+    return (f"{mantissa}e{int(power)}" if e else mantissa).replace("-", "−")
 
 
 def _axis(values: np.ndarray, start: float, end: float, log: bool) -> tuple[Any, list[float]]:

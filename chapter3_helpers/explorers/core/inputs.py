@@ -7,15 +7,19 @@ from typing import Any
 
 import torch
 
+from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.writing import short
 from chapter3_helpers.explorers.core.controls import Buttons, Clicked
 from chapter3_helpers.explorers.core.panels import Matrix
+from chapter3_helpers.explorers.core.style import named, written
+from chapter3_helpers.recurrent import ALPHABET
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
 # How an explorer reads its text: a function of the settings that it names, which may refuse it.
 Reads = Callable[..., Sequence[Any]]
 
 MOST_TOKENS = 24
+MOST_EQUAL = 3  # tokens that are named where their weights are equal
 
 
 def read_sentence(text: str, d_in: int = 3) -> tuple[tuple[str, ...], torch.Tensor]:
@@ -48,15 +52,38 @@ def read_tokens(text: str) -> tuple[str, ...]:
     return tokens
 
 
-def up_to(read: Reads) -> Callable[..., Sequence[int]]:
-    """Return the options of a slider over how much of a text has been read, from 1 to all."""
+def read_letters(text: str, what: str, longest: int, alphabet: str = ALPHABET) -> str:
+    """Return a word or a phrase in small letters.
+
+    Args:
+        what: it is called: "word", say.
+        longest: how many letters it may have.
+        alphabet: the letters that it may have.
+
+    Raises:
+        ValueError: it is empty or too long, or holds something else.
+    """
+    letters = text.lower()
+    strange = next((letter for letter in letters if letter not in alphabet), None)
+    if strange is not None:
+        said = "a space" if strange.isspace() else f"“{strange}”"
+        some = "a to z" if alphabet == ALPHABET else f"{' and '.join(alphabet)} alone"
+        raise ValueError(f"Type the letters {some}, not {said}.")
+    if not 0 < len(letters) <= longest:
+        raise ValueError(f"This {what} has {len(letters)} letters; type 1 to {longest}.")
+    return letters
+
+
+def up_to(read: Reads) -> Callable[..., Sequence[int] | None]:
+    """Return the options of a slider over how much of a text has been read, from 1 to all; None
+    while the text cannot be read."""
 
     @wraps(read)  # what it reads says which settings it needs
-    def options(**settings: Any) -> Sequence[int]:
+    def options(**settings: Any) -> Sequence[int] | None:
         try:
             return range(1, len(read(**settings)) + 1)
         except ValueError:  # the explorer says what is wrong with the text
-            return [1]
+            return None
 
     return options
 
@@ -81,8 +108,9 @@ def clicked_query_and_key(read: Reads) -> tuple[Clicked, Clicked]:
         read: what returns the tokens, or anything that is as long.
     """
 
-    def numbers(**settings: Any) -> list[int]:
-        return [number - 1 for number in up_to(read)(**settings)] or [0]
+    def numbers(**settings: Any) -> list[int] | None:
+        options = up_to(read)(**settings)
+        return None if options is None else [number - 1 for number in options] or [0]
 
     query, key = (
         Clicked(
@@ -111,6 +139,31 @@ def clicked_cell(query: int | None, key: int | None, weights: Any) -> tuple[int,
     last = len(weights) - 1
     query = last if query is None else min(query, last)
     return query, int(weights[query].argmax()) if key is None else min(key, len(weights[query]) - 1)
+
+
+def looks(asker: str, weights: Any, tokens: Sequence[str]) -> str:
+    """Say which token has the largest weight (T,); several where their weights are written alike.
+
+    >>> looks("sour", [0.2, 0.6, 0.2], ["the", "milk", "was"])
+    '“sour” looks most at “milk” (0.60)'
+    >>> looks("was", [0.375, 0.25, 0.375], ["the", "milk", "the"])
+    '“was” looks most at “0 the” and “2 the” (0.38 each)'
+    >>> looks("was", [0.25] * 4, "abcd"), looks("the", [1.0], ["the"])
+    ('“was” looks at all 4 tokens equally (0.25 each)', '“the” looks at itself alone (1.00)')
+    """
+    said = [written(weight) for weight in weights]
+    most = said[int(to_array(weights).argmax())]
+    equal = [named(tokens, n) for n, weight in enumerate(said) if weight == most]
+    if len(said) == 1:
+        return f"“{asker}” looks at itself alone ({most})"
+    if len(equal) == len(said):
+        return f"“{asker}” looks at all {len(said)} tokens equally ({most} each)"
+    if len(equal) == 1:
+        return f"“{asker}” looks most at “{equal[0]}” ({most})"
+    names = [f"“{name}”" for name in equal[:MOST_EQUAL]]
+    others = len(equal) - MOST_EQUAL
+    last = f"{others} other{'s' * (others > 1)}" if others > 0 else names.pop()
+    return f"“{asker}” looks most at {', '.join(names)} and {last} ({most} each)"
 
 
 def weight_matrix(

@@ -15,7 +15,7 @@ import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.explorers.core.panels import Panel
-from chapter3_helpers.explorers.core.style import decimals_for, escape
+from chapter3_helpers.explorers.core.style import decimals_for, escape, named, written
 
 MOST_POWER = 8  # beyond this the largest score of the row is taken off first, as in 02
 MOST_TERMS = 4  # of a sum that are written out; more have dots between them
@@ -42,6 +42,7 @@ class NumberPath(Panel):
         masked: (T, T), the scores after the mask, where it does not write -inf.
         additive: (D,), the v of attention that adds: v . tanh(query + key) is the score.
         askers: the names of the queries.
+        of: the title of its matrix, where several look alike.
     """
 
     tokens: Sequence[str]
@@ -62,6 +63,7 @@ class NumberPath(Panel):
     masked: Any = None
     additive: Any = None
     askers: Sequence[str] | None = None
+    of: str = ""
     beside = explains = True
 
     def presented(self) -> "NumberPath":
@@ -86,8 +88,8 @@ class NumberPath(Panel):
     @cached_property
     def numbers(self) -> dict[str, Any]:
         """The result of every step: ``score``, ``scaled``, ``biased``, ``masked``, ``power``,
-        ``weight``, ``dropped``, ``mean`` and ``part``; with ``weights`` and ``powers`` of the whole
-        row."""
+        ``weight``, ``dropped``, ``mean`` and ``part``; with the ``divisor`` of the score, and
+        ``weights`` and ``powers`` of the whole row."""
         divisor = 1.0
         if self.vectors is None:
             scores = to_array(self.scores)[self.row].astype(float)
@@ -96,7 +98,8 @@ class NumberPath(Panel):
         else:
             scores = to_array(self.keys).astype(float) @ self.vectors[0]
             divisor = math.sqrt(len(self.vectors[0])) if self.scaled else 1.0
-        row = scores / (self.temperature or divisor)
+        divisor = self.temperature or divisor
+        row = scores / divisor
         scaled = float(row[self.column])
         if self.bias is not None:
             row = row + to_array(self.bias)[self.row]
@@ -122,6 +125,7 @@ class NumberPath(Panel):
             part = dropped * to_array(self.values)[self.column].astype(float)
         return {
             "score": score,
+            "divisor": divisor,
             "scaled": scaled,
             "biased": biased,
             "masked": float(row[self.column]),
@@ -140,10 +144,11 @@ class NumberPath(Panel):
             f'<tr><th scope="row">{what}<td>{how}<td>= {result}</tr>'
             for what, how, result in self.steps()
         )
-        asker = escape(_named(self.askers or self.tokens, self.row))
-        asked = escape(_named(self.tokens, self.column))
+        asker = escape(named(self.askers or self.tokens, self.row))
+        asked = escape(named(self.tokens, self.column))
+        of = f"{escape(self.of)}: " if self.of else ""
         return (
-            f'<div class="c3w c3path"><p>what “{asker}” takes from “{asked}”</p>{self._pair()}'
+            f'<div class="c3w c3path"><p>{of}what “{asker}” takes from “{asked}”</p>{self._pair()}'
             f'<table class="c3p">{rows}</table></div>'
         )
 
@@ -173,7 +178,8 @@ class NumberPath(Panel):
     def steps(self) -> list[tuple[str, str, str]]:
         """Return what is done at each step, with which numbers, and what comes out, as HTML."""
         found, say = self.numbers, self._say
-        score, masked = say(found["score"]), say(found["masked"])
+        masked = say(found["masked"])
+        score = self._enough(found["score"], found["divisor"], found["scaled"])
         if self.vectors is None:
             steps = [("score", "", score)]
         else:
@@ -204,10 +210,11 @@ class NumberPath(Panel):
         steps.append(("e to the power", f"e<sup>{exponent}</sup>", say(found["power"])))
         powers = [power for power in found["powers"] if power > 0]
         row = " + ".join(say(power) for power in powers) or "nan"  # inf - inf
-        if len(powers) > MOST_TERMS:
+        if len(powers) > MOST_TERMS or found["power"] == 0:
             others = sum(powers) - found["power"]
             row = f"{say(found['power'])} + {say(others)} of the others"
-        steps.append(("share of the row", f"{say(found['power'])} / ({row})", say(found["weight"])))
+        row = row if len(powers) == 1 and found["power"] else f"({row})"
+        steps.append(("share of the row", f"{say(found['power'])} / {row}", say(found["weight"])))
         if self.kept is not None:
             stays = to_array(self.kept)[self.row, self.column]
             how = f"{say(found['weight'])} / (1 − {self.p:g})" if stays else "dropped this time"
@@ -231,15 +238,23 @@ class NumberPath(Panel):
         if decimals is None:
             decimals = decimals_for(self.numbers["weights"])
         decimals = max(decimals, at_least)
-        said = f"{float(number):z.{decimals}f}"
+        said = written(number, decimals)
         if 1e6 <= abs(number) < math.inf:  # a mask of -1e10, say
-            said = f"{number:.2g}".replace("e+", "e")
-        return said.replace("inf", "∞").replace("-", "−")
+            said = f"{number:.2g}".replace("e+", "e").replace("-", "−")
+        return said.replace("inf", "∞")
+
+    def _enough(self, score: float, divisor: float, quotient: float) -> str:
+        """Write a score with so many decimals that dividing what is written gives the quotient."""
+        shown = self._say(quotient)
+        for more in range(9):
+            said = self._say(score, at_least=more)
+            if not math.isfinite(score) or self._say(_read(said) / divisor) == shown:
+                break
+        return said
 
 
-def _named(tokens: Sequence[str], n: int) -> str:
-    """Return a token, with its place as on the buttons where it stands at another one too."""
-    return f"{n} {tokens[n]}" if list(tokens).count(tokens[n]) > 1 else tokens[n]
+def _read(said: str) -> float:
+    return float(said.replace("−", "-").replace("∞", "inf"))
 
 
 def _signed(number: str) -> str:

@@ -35,9 +35,11 @@ from chapter3_helpers.explorers.core.style import (
     decimals_for,
     escape,
     stop,
+    written,
 )
 
-SIDES = {QUERY_LABEL: "q", "token": "q", "head": "q", KEY_LABEL: "k", "row": "r", "column": "c"}
+QUERIES = (QUERY_LABEL, "token", "head", "letter written")
+SIDES = {**dict.fromkeys(QUERIES, "q"), KEY_LABEL: "k", "row": "r", "column": "c"}
 STOPS = {"q": "query", "k": "key", "r": "row", "c": "column"}  # what the Tab key stops at
 HIDDEN = (176, 176, 176)  # of a small picture's hidden cells; seen on a light and on a dark page
 
@@ -152,7 +154,7 @@ class Matrix(Panel):
                 elif self.texts is not None:
                     lines.append(f"<td{kind}{keys[j]}>{escape(self.texts[i][j])}")
                 else:
-                    lines.append(f"<td{kind}{keys[j]}>{values[i, j]:z.{decimals}f}")
+                    lines.append(f"<td{kind}{keys[j]}>{written(values[i, j], decimals)}")
             lines.append("</tr>")
         return "".join(lines) + "</table></div>"
 
@@ -248,7 +250,7 @@ class Bars(Panel):
             marked = ' class="marked"' if n == self.marked_row else ""
             rows.append(
                 f'<tr{marked}{which}><th scope="row"{reach}>{escape(label)}</th>'
-                f'<td class="n">{value:z.{decimals}f}</td>'
+                f'<td class="n">{written(value, decimals)}</td>'
                 f'{cell}<div style="{left}width:{abs(value) * scale:.1f}%"></div></td></tr>'
             )
         grid = " role=grid" if self.side else ""
@@ -314,16 +316,34 @@ def render(panels: Sequence[Panel], present: bool = False) -> str:
     return f'<div class="c3{kind}">{inside}</div>'
 
 
-def render_error(message: str, before: str = "") -> str:
-    """Return the HTML of an error message, with the picture from before it dimmed below."""
-    said = f'<p class="error" role="alert">{escape(message)}</p>'
-    return f'<div class="c3">{said}</div>{_dimmed(before)}'
+class UnreadableError(ValueError):
+    """What a reader typed cannot be read: why, in a sentence, and more that is folded below it.
+
+    Args:
+        message: the sentence.
+        summary, more: what opens, and what is then there.
+    """
+
+    def __init__(self, message: str, summary: str, more: str):
+        super().__init__(message)
+        self.summary, self.more = summary, more
+
+
+def render_error(error: Exception | str) -> str:
+    """Return the HTML of what is said about an error, by the controls."""
+    folded = ""
+    if isinstance(error, UnreadableError):
+        summary, more = escape(error.summary), escape(error.more)
+        folded = f"<details><summary>{summary}</summary>{more}</details>"
+    said = f"<p>{escape(str(error))}</p>{folded}"
+    return f'<div class="c3"><div class="error" role="alert">{said}</div></div>'
 
 
 def render_waiting(line: str, before: str) -> str:
     """Return the HTML of a progress bar, with the picture from before it dimmed below."""
-    return f'<div class="c3"><pre role="status">{escape(line)}</pre></div>{_dimmed(before)}'
+    return f'<div class="c3"><pre role="status">{escape(line)}</pre></div>{render_dimmed(before)}'
 
 
-def _dimmed(before: str) -> str:
+def render_dimmed(before: str) -> str:
+    """Return a picture from before, dimmed."""
     return f'<div class="c3-stale" aria-hidden="true">{before}</div>' if before else ""

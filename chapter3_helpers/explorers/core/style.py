@@ -6,7 +6,7 @@ The rules stand in ``explorers.css``; here those are written of which there is o
 import html
 import importlib.resources
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,20 @@ def decimals_for(values: Any) -> int:
     finite = to_array(values)
     finite = finite[np.isfinite(finite)]
     return 4 if finite.size and 0 < np.ptp(finite) < 0.1 else 2
+
+
+def written(number: float, decimals: int = 2) -> str:
+    """Write a number as all explorers do: with the sign of minus, and none before a zero.
+
+    >>> written(-0.58), written(-0.001)
+    ('−0.58', '0.00')
+    """
+    return f"{float(number):z.{decimals}f}".replace("-", "−")
+
+
+def named(tokens: Sequence[str], n: int) -> str:
+    """Return a token, with its place as on the buttons where it stands at another one too."""
+    return f"{n} {tokens[n]}" if list(tokens).count(tokens[n]) > 1 else tokens[n]
 
 
 def click_attribute(click: Mapping[str, Any] | None) -> str:

@@ -25,7 +25,7 @@ returns what is drawn. ``Explorer`` calls both with the settings that their para
 The *Python* button shows the call of the state function with the present values, which anyone can
 run, and below it the function's source. Where the values of one control have a state function each,
 ``OneOf`` holds them. What a reader typed and cannot be read is a ``ValueError``, whose message is
-shown above the last picture.
+shown below the field; the last picture stays, dimmed.
 
 Settings that would not fit together can't be reached: a control's options may depend on other
 settings, and a control that has no meaning for them is not shown.
@@ -49,6 +49,7 @@ from chapter3_helpers.explorers.core.controls import (
     Control,
     Settings,
     Steps,
+    TextField,
     Thumbnails,
     arguments,
     call,
@@ -58,6 +59,7 @@ from chapter3_helpers.explorers.core.panels import (
     Panel,
     escape,
     render,
+    render_dimmed,
     render_error,
     render_waiting,
 )
@@ -100,7 +102,7 @@ class Explorer(widgets.VBox):
         name: what it is called, in words.
         controls: what can be changed.
         state: the function that computes, or one for each value of a control. It may raise
-            ``ValueError``, whose message is then shown above the last picture.
+            ``ValueError``, whose message is then shown below the field.
         panels: the function that says what is drawn.
         settings: where to start, where that is not at the controls' defaults.
         own: a class or a function that a reader wrote and that ``state`` runs, if any. Whatever
@@ -144,6 +146,7 @@ class Explorer(widgets.VBox):
             tooltip="One picture, large enough for the back row; Escape leaves it",
             icon="expand",
         )
+        self.said = widgets.HTML(layout=widgets.Layout(display="none"))  # why it cannot be shown
         self.view = widgets.HTML(layout=widgets.Layout(width="100%"))
         self.code_view = widgets.HTML(layout=widgets.Layout(width="100%", display="none"))
         self._chosen: dict[str, Any] = {}  # where a reader put each control, wherever it is now
@@ -160,7 +163,10 @@ class Explorer(widgets.VBox):
             self.places[c.name] for c in self.controls if not isinstance(c, Thumbnails | Clicked)
         ]
         tools = widgets.HBox([self.reset_button, self.code_button, self.present_button])
-        bar = widgets.Box([*above, tools])
+        typed = [self.places[c.name] for c in self.controls if isinstance(c, TextField)]
+        inside = [*above, tools]
+        inside.insert(inside.index([tools, *typed][-1]) + 1, self.said)  # by what is typed
+        bar = widgets.Box(inside)
         hidden = widgets.Layout(display="none")
         super().__init__(
             [
@@ -171,6 +177,7 @@ class Explorer(widgets.VBox):
         )
         bar.add_class("c3-controls")
         tools.add_class("c3-tools")
+        self.said.add_class("c3-said")
         self.present_button.add_class("c3-presents")
         # so that a page's own style, or a test, can find an explorer and its controls
         self.add_class("c3-explorer")
@@ -289,13 +296,14 @@ class Explorer(widgets.VBox):
 
         If the chosen value disappears, the nearest lower one is used; it is restored when it
         returns. A control that follows the end and was put at its last option moves to the new last
-        one: while somebody types a sentence, all of it stays read.
+        one: while somebody types a sentence, all of it stays read. Where it cannot be read, the
+        options stay as they are.
         """
         if not isinstance(control, Steps):
             return
         widget = self.widgets[control.name]
         options = control.offered(self.settings)
-        if options == list(widget.options):
+        if options is None or options == list(widget.options):
             return
         values = [option[1] if isinstance(option, tuple) else option for option in options]
         old = self._chosen[control.name]
@@ -332,18 +340,20 @@ class Explorer(widgets.VBox):
                 panels = self.panels(settings)
             self._drawn = render(panels, present)
             shown, code = self._drawn, self.code(settings) if self.code_button.value else ""
+            said = ""
             self._draw_thumbnails(panels)
         except Exception as error:
-            said = str(error)
+            told: Exception | str = error
             if not isinstance(error, ValueError):
                 if self._own is None:
                     raise
-                said = f"{self._own.__name__}: {type(error).__name__}: {said}"
-                if "NoneType" in said:
-                    said += ". Something returned nothing: is there a return at the end of it?"
-            shown, code = render_error(said, self._drawn), ""
+                told = f"{self._own.__name__}: {type(error).__name__}: {error}"
+                if "NoneType" in told:
+                    told += ". Something returned nothing: is there a return at the end of it?"
+            said, shown, code = render_error(told), render_dimmed(self._drawn), ""
         (self.add_class if present else self.remove_class)("c3-present")
-        self.view.value = shown
+        self.view.value, self.said.value = shown, said
+        self.said.layout.display = None if said else "none"
         self.code_view.value = f'<div class="c3"><pre><code>{escape(code)}</code></pre></div>'
         self.code_view.layout.display = None if code else "none"
 
