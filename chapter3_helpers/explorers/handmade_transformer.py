@@ -13,6 +13,7 @@ from chapter3_helpers.explorers.core.inputs import (
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
+from chapter3_helpers.explorers.core.style import brief
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.handmade_transformer import (
     ALPHABET,
@@ -52,10 +53,7 @@ def _row_options(name: str) -> list[tuple[str, int]]:
 def _value_options(name: str, row: int, column: int) -> list[tuple[str, float]]:
     """Offer the values, and say at which the weight is as it was."""
     was = MODEL.weights()[name][_place(name, row, column)]
-    return [
-        (f"{value:g} (as it was)" if value == was else f"{value:g}", float(value))
-        for value in VALUES
-    ]
+    return [(brief(value) + " (as it was)" * bool(value == was), float(value)) for value in VALUES]
 
 
 CONTROLS = (
@@ -132,11 +130,11 @@ def handmade_transformer_panels(
     labels = [f"{place}: {letter}" for place, letter in enumerate(state.tokens)]
     array, was, results = state.model.weights()[name], state.was, state.results
     array, (row, column) = np.atleast_2d(array), (0, *state.place)[-2:]  # a bias is one row
-    texts = [[f"{number:g}" for number in numbers] for numbers in array.tolist()]
+    texts = [[brief(number) for number in numbers] for numbers in array.tolist()]
     title = f"{name}, unchanged"
     if value != was:
         title = f"{name}, changed at [{', '.join(map(str, state.place))}]"
-        texts[row][column] = f"{was:g} → {value:g}"
+        texts[row][column] = f"{brief(was)} → {brief(value)}"
     hidden = np.triu(np.ones((len(labels),) * 2, dtype=bool), k=1)
     cell = clicked_cell(query, key, results["weights"])
     parts = (results[part] for part in ("queries", "keys", "values"))
@@ -166,7 +164,7 @@ def handmade_transformer_panels(
             marked_row=cell[0] if cell else None,
             corner=("token", "next token"),
             click={"q": "query"},
-            texts=[[f"{logit:zg}" for logit in pair] for pair in results["logits"].tolist()],
+            texts=[[brief(logit) for logit in pair] for pair in results["logits"].tolist()],
         ),
     ]
 
@@ -177,9 +175,9 @@ def _note(state: HandmadeTransformerState, prompt: str, value: float) -> str:
     writes = f"“{prompt}” goes on with “{state.completion}”"
     count = f"{number} of {total} letters of aab, aab, … are right"
     if value == was:
-        return f"This weight is as it was, {was:g}: {writes}, and {count}."
+        return f"This weight is as it was, {brief(was)}: {writes}, and {count}."
     writes += " as before" if same else f" instead of “{before}”"
-    change = f"From {was:g} to {value:g}: {writes}"
+    change = f"From {brief(was)} to {brief(value)}: {writes}"
     if number < total:
         return f"{change}, and {count}. Which values would keep them all right?"
     if not same:

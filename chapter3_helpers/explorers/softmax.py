@@ -9,7 +9,7 @@ from chapter3_helpers.explorers.core.controls import Buttons, Steps
 from chapter3_helpers.explorers.core.inputs import clicked_query_and_key
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Note, Panel
-from chapter3_helpers.explorers.core.style import written
+from chapter3_helpers.explorers.core.style import brief, written
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS, example_inputs
 from chapter3_helpers.softmax import softmax
@@ -26,12 +26,8 @@ def own_score(token: int) -> float:
 def _score_options(token: int) -> list[tuple[str, float]]:
     own = own_score(token)
     return [
-        (_text(score) + " (as it was)" * (score == own), score) for score in sorted({*SCORES, own})
+        (brief(score) + " (as it was)" * (score == own), score) for score in sorted({*SCORES, own})
     ]
-
-
-def _text(score: float) -> str:
-    return f"{score:g}".replace("-", "−")
 
 
 CONTROLS = (

@@ -72,6 +72,15 @@ def written(number: float, decimals: int = 2) -> str:
     return f"{float(number):z.{decimals}f}".replace("-", "−")
 
 
+def brief(number: float) -> str:
+    """Write a number with no more digits than it needs.
+
+    >>> brief(-2048.0), brief(0.5)
+    ('−2048', '0.5')
+    """
+    return f"{number:zg}".replace("-", "−")
+
+
 def named(tokens: Sequence[str], n: int) -> str:
     """Return a token, with its place as on the buttons where it stands at another one too."""
     return f"{n} {tokens[n]}" if list(tokens).count(tokens[n]) > 1 else tokens[n]
