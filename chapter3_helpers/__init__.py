@@ -4,7 +4,7 @@ The lessons lie here, one a notebook, in the order in which they build on one an
 
     recurrent  dot_products  softmax  trainable_qkv  masking  dropout  causal_attention
     multihead_wrapper  fused_multihead  positions  transformer_block  induction_heads
-    handmade_transformer  grouped_query  performance  tensor_parallel/
+    gpt2  handmade_transformer  grouped_query  performance  tensor_parallel/
 
 What notebooks share: sentence, lexicon, plots, diagrams/, copy_weights.
 What supports them:

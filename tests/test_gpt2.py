@@ -1,0 +1,196 @@
+"""GPT-2's files in the taught classes: the numbers of ``transformers``, and what is refused."""
+
+import json
+import re
+import sys
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, models
+
+from chapter3_helpers.gpt2 import load_gpt2, read_tokenizer
+
+CONTEXT = 40
+SIZES = {  # three shapes, and every setting that is obeyed
+    "one wide head": {"n_embd": 12, "n_layer": 1, "n_head": 1, "vocab_size": 30},
+    "own head": {"n_embd": 48, "n_layer": 3, "n_head": 4, "tie_word_embeddings": False},
+    "narrow": {"n_embd": 24, "n_layer": 2, "n_head": 6, "n_inner": 17, "layer_norm_epsilon": 0.1},
+}
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def theirs(request):
+    """A GPT-2 of random numbers, large enough that every part of it is seen in the logits."""
+    config = transformers.GPT2Config(
+        **{"vocab_size": 50, "n_positions": CONTEXT, "bos_token_id": 0, "eos_token_id": None}
+        | SIZES[request.param]
+    )
+    config._attn_implementation = "eager"
+    torch.manual_seed(1)
+    model = transformers.GPT2LMHeadModel(config).eval().requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    return model
+
+
+@pytest.fixture(params=["save_pretrained", "published"])
+def folder(request, theirs, tmp_path):
+    theirs.save_pretrained(tmp_path)
+    if request.param == "published":
+        publish(tmp_path)
+    return tmp_path
+
+
+def publish(folder):
+    """Write a file anew under the names that were published: no prefix, and masks beside."""
+    stored = load_file(folder / "model.safetensors")
+    stored = {name.removeprefix("transformer."): tensor for name, tensor in stored.items()}
+    mask = torch.ones(1, 1, CONTEXT, CONTEXT).tril()
+    for name in [name for name in stored if name.endswith("ln_1.bias")]:
+        stored[name.replace("ln_1.bias", "attn.bias")] = mask.clone()
+    save_file(stored, folder / "model.safetensors")
+
+
+def layer_weights(model, ids):
+    """Return the weights (H, T, T) of every layer."""
+    x, weights = model.positions(model.embedding(ids)), []
+    for block in model.blocks:
+        weights.append(block.attention.attention_weights(block.norm1(x)))
+        x = block(x)
+    return weights
+
+
+def test_logits_weights_and_generated_tokens_are_theirs(theirs, folder):
+    ours = load_gpt2(folder)
+    ids = torch.randint(30, (2, CONTEXT))
+    expected = theirs(ids, output_attentions=True)
+    torch.testing.assert_close(ours(ids), expected.logits, atol=1e-4, rtol=1e-5)
+    for weights, wanted in zip(layer_weights(ours, ids), expected.attentions, strict=True):
+        torch.testing.assert_close(weights, wanted, atol=1e-5, rtol=0)
+    written = ids[:, :9]
+    wanted = theirs.generate(written, max_new_tokens=20, do_sample=False, use_cache=False)
+    for _ in range(20):
+        written = torch.cat([written, ours(written)[:, -1:].argmax(dim=-1)], dim=-1)
+    assert written.equal(wanted)
+
+
+def test_the_model_is_whole_quiet_and_as_large_as_theirs(theirs, folder):
+    ours = load_gpt2(folder)
+    assert not any(module.training for module in ours.modules())
+    assert not any(parameter.is_meta for parameter in ours.parameters())
+    count = sum(parameter.numel() for parameter in ours.parameters())
+    assert count == sum(parameter.numel() for parameter in theirs.parameters())
+    assert ours.context_length == CONTEXT
+
+
+# what is refused
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A small GPT-2 in its files."""
+    config = transformers.GPT2Config(
+        n_embd=6, n_layer=2, n_head=2, vocab_size=11, n_positions=CONTEXT
+    )
+    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path)
+    return tmp_path
+
+
+def change_config(files, **changes):
+    config = json.loads((files / "config.json").read_text("utf-8")) | changes
+    kept = {name: value for name, value in config.items() if value != "taken out"}
+    (files / "config.json").write_text(json.dumps(kept), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("model_type", "llama", "must say model_type = 'gpt2', got 'llama'"),
+        ("model_type", "taken out", "must say model_type = 'gpt2', got None"),
+        ("activation_function", "relu", "must say activation_function = 'gelu_new', got 'relu'"),
+        ("scale_attn_weights", False, "must say scale_attn_weights = True, got False"),
+        ("scale_attn_by_inverse_layer_idx", True, "scale_attn_by_inverse_layer_idx = False"),
+        ("add_cross_attention", True, "must say add_cross_attention = False, got True"),
+        ("n_head", "taken out", "must say n_head, a number, got None"),
+        ("layer_norm_epsilon", "taken out", "must say layer_norm_epsilon, a number, got None"),
+        ("n_head", 4, "d_out must be divisible by num_heads, got 6 and 4"),
+        ("n_layer", 3, "must hold h.2.ln_1.weight for the model of config.json, got none"),
+        ("n_layer", 1, "must hold a language model of 1 layers, as config.json says, and nothing"),
+        ("n_embd", 8, r"sizes in config.json, which make \(11, 8\) of embedding.weight, got \(11,"),
+        ("n_inner", 20, r"must hold h.0.mlp.c_fc.weight for the sizes in config.json, which make"),
+        ("tie_word_embeddings", False, "must hold lm_head.weight for the model of config.json"),
+    ],
+)
+def test_a_config_of_another_model_is_refused(files, name, value, words):
+    change_config(files, **{name: value})
+    with pytest.raises(ValueError, match=words):
+        load_gpt2(files)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def point(path):
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 548105171\n")
+
+
+def forget(path):
+    stored = load_file(path)
+    del stored["transformer.h.1.mlp.c_proj.bias"]
+    save_file(stored, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "error", "words"),
+    [
+        ("model.safetensors", cut, ValueError, "is damaged or not a safetensors file .*again"),
+        ("model.safetensors", point, ValueError, "not a safetensors file .* run git lfs pull"),
+        ("model.safetensors", forget, ValueError, "must hold h.1.mlp.c_proj.bias .*, got none"),
+        ("config.json", cut, ValueError, r"config.json is damaged .* Copy it again"),
+        ("config.json", lambda path: path.write_text("[]"), ValueError, "must say model_type"),
+        ("config.json", lambda path: path.unlink(), FileNotFoundError, "there is no .*config.json"),
+        ("model.safetensors", lambda path: path.unlink(), FileNotFoundError, "Nothing is download"),
+    ],
+)
+def test_damaged_and_missing_files_are_refused(files, name, damage, error, words):
+    damage(files / name)
+    with pytest.raises(error, match=words):
+        load_gpt2(files)
+
+
+def test_an_output_layer_that_differs_from_the_embedding_is_kept(files):
+    """``transformers`` keeps it too, though the config says that they are one."""
+    stored = load_file(files / "model.safetensors")
+    stored["lm_head.weight"] = torch.randn(11, 6)
+    save_file(stored, files / "model.safetensors")
+    assert load_gpt2(files).output.weight.equal(stored["lm_head.weight"])
+
+
+def test_a_text_that_is_too_long_is_refused(files):
+    with pytest.raises(ValueError, match="at most 40 tokens fit, got 41"):
+        load_gpt2(files)(torch.zeros(41, dtype=torch.int64))
+
+
+@pytest.mark.parametrize(
+    ("read", "package"), [(load_gpt2, "safetensors"), (read_tokenizer, "tokenizers")]
+)
+def test_a_missing_package_is_named(monkeypatch, tmp_path, read, package):
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=re.escape(f"pip install {package}")):
+        read(tmp_path)
+
+
+def test_a_tokenizer_is_read_or_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no .*tokenizer\.json"):
+        read_tokenizer(tmp_path)
+    words = models.WordLevel({"a": 0, "b": 1}, unk_token="a")
+    Tokenizer(words).save(str(tmp_path / "tokenizer.json"))
+    assert read_tokenizer(tmp_path).encode("b").ids == [1]
+    cut(tmp_path / "tokenizer.json")
+    with pytest.raises(ValueError, match=r"tokenizer\.json is damaged .* Copy it again"):
+        read_tokenizer(tmp_path)
