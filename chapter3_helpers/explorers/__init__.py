@@ -4,6 +4,7 @@
 file                what it holds
 ==================  ==================================================================
 ``attention``       ``attention_explorer``: every mechanism of the chapter, side by side
+``model``           ``model_explorer``: the heads of any model
 ``pronouns``        a second explorer of ``03_trainable_qkv``
 the other files     one focused explorer per notebook, in the file of that notebook's topic
 ``core``            what all of them are made of: controls, panels, the widget
@@ -21,6 +22,7 @@ from chapter3_helpers.explorers.grouped_query import grouped_query_explorer
 from chapter3_helpers.explorers.handmade_transformer import handmade_transformer_explorer
 from chapter3_helpers.explorers.induction_heads import induction_heads_explorer
 from chapter3_helpers.explorers.masking import masking_explorer
+from chapter3_helpers.explorers.model import model_explorer
 from chapter3_helpers.explorers.multihead_wrapper import multihead_wrapper_explorer
 from chapter3_helpers.explorers.positions import positions_explorer
 from chapter3_helpers.explorers.pronouns import pronouns_explorer
@@ -37,6 +39,7 @@ __all__ = [
     "handmade_transformer_explorer",
     "induction_heads_explorer",
     "masking_explorer",
+    "model_explorer",
     "multihead_wrapper_explorer",
     "positions_explorer",
     "pronouns_explorer",

@@ -252,20 +252,38 @@ class Thumbnails(Buttons):
 class Clicked(Steps):
     """What a click on the picture sets, such as a query or a key; None until then.
 
-    There is nothing to be seen of it beside the picture. The same click once more takes it away.
+    There is nothing to be seen of it beside the picture. The same click once more takes it away,
+    unless it has another default.
     """
 
     kind = "clicked"
     enabled: Callable[..., bool] = lambda: False
 
+    @property
+    def comes_and_goes(self) -> bool:
+        """Whether it may be None; what has another default is always there."""
+        return self.default is None
+
     def choices(self, settings: Settings) -> list[Choice]:
-        return _pairs([None, *(self.offered(settings) or [])])
+        return _pairs([None] * self.comes_and_goes + (self.offered(settings) or []))
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.Dropdown(options=self.offered(settings), **self.words())
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
         return widget
+
+
+@dataclass(frozen=True, kw_only=True)
+class Board(Clicked):
+    """What a click on a picture above the panels sets. The picture stays; a frame moves over it."""
+
+    enabled: Callable[..., bool] = lambda: True
+
+    def place(self, widget: widgets.Widget) -> widgets.Widget:
+        box = widgets.Box([widgets.HTML(), widgets.HTML()], layout=widgets.Layout(width="auto"))
+        box.add_class("c3-board")
+        return box
 
 
 @dataclass(frozen=True)

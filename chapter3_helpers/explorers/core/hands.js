@@ -12,6 +12,10 @@
 // reach the plane is, the setting that is the arrow's length, that length, its longest and its step, at
 // how many degrees it stands, and what turns with it: {"angle": [60, 1]} adds to 60 what it turns.
 //
+// data-board is a picture of equal rows and columns, one of them framed: {"down": ["row", 0, 300, 7]} is
+// the setting that says which, its first value, how many there are and where the frame stands. A click
+// moves it there, an arrow key to the next.
+//
 // A page of the book loads this file as it is; hands_widget.js follows it in a notebook.
 
 // Listen to one explorer; change(settings) is called with what a click changes, and returns false
@@ -48,7 +52,7 @@ function c3Hands(root, change) {
     const place = element.closest("[data-click]");
     if (!place || element.closest(".c3-stale")) return;
     const settings = JSON.parse(place.dataset.click), at = meant(element);
-    let hit = false; // or it was a title, say
+    let hit = !SIDES.some((side) => side in settings); // or it was a title, say
     for (const side of SIDES) {
       const name = settings[side];
       delete settings[side];
@@ -59,6 +63,21 @@ function c3Hands(root, change) {
     if (!hit) return;
     labelOf(element, at)?.focus({ preventScroll: true }); // from here the arrow keys go on
     change(settings);
+  }
+
+  function onBoard(board, find) {
+    const settings = {};
+    for (const [side, [name, first, count, at]] of Object.entries(JSON.parse(board.dataset.board)))
+      settings[name] = first + Math.max(0, Math.min(count - 1, Math.floor(find(side, count, at))));
+    change(settings);
+  }
+
+  function clickBoard({ target, clientX, clientY }) {
+    const board = target.closest("[data-board]");
+    if (!board || board.closest(".c3-stale")) return;
+    const { left, top, width, height } = board.getBoundingClientRect();
+    board.focus({ preventScroll: true });
+    onBoard(board, (side, count) => (side === "down" ? (clientY - top) / height : (clientX - left) / width) * count);
   }
 
   // The label to which something in a drawing belongs: for a cell that of its row.
@@ -138,6 +157,9 @@ function c3Hands(root, change) {
       const [x, y] = [from * Math.cos((at * Math.PI) / 180), from * Math.sin((at * Math.PI) / 180)];
       // where the next step is not on offer, a larger one
       for (let far = step; far < 2; far += step) if (change(moved(head, x + far * by[0], y + far * by[1])) !== false) break;
+    } else if (label.dataset.board && event.key in STEPS) {
+      const across = /Left|Right|Home|End/.test(event.key);
+      onBoard(label, (side, count, at) => at + (across === (side === "across") ? STEPS[event.key] : 0));
     } else if (event.key === "Enter" || event.key === " ") click(label);
     else if (event.key in STEPS) {
       const all = labels(label.closest("table, svg"), label.dataset.stop);
@@ -181,7 +203,7 @@ function c3Hands(root, change) {
       point(event.target);
     },
     mouseleave: () => point(null),
-    click: (event) => click(event.target),
+    click: (event) => (clickBoard(event), click(event.target)),
     pointerdown: hold,
     pointermove: drag,
     pointerup: letGo,

@@ -218,6 +218,7 @@ class Bars(Panel):
         click: the settings that a click on a bar changes, as in ``hands.js``.
         marked_row: the bar to be marked.
         scale: further numbers for which there has to be room, such as those of the bars beside it.
+        numbers: of the queries or keys, where not every one has a bar; bars behind these are sums.
     """
 
     title: str
@@ -229,6 +230,7 @@ class Bars(Panel):
     click: Mapping[str, Any] | None = None
     marked_row: int | None = None
     scale: Any = ()
+    numbers: Sequence[int] | None = None
 
     def presented(self) -> "Bars":
         return replace(self, decimals=2 if self.decimals is None else min(2, self.decimals))
@@ -242,10 +244,11 @@ class Bars(Panel):
         cell, scale = '<td class="b">', 100 / (high - low)
         if low < 0:
             cell = f'<td class="b z" style="--zero:{-low * scale:.1f}%">'
+        numbers = range(len(values)) if self.numbers is None else self.numbers
         for n, (label, value) in enumerate(zip(self.labels, values, strict=True)):
-            which, reach = (
-                (f" data-{self.side}={n}", stop("bar", n == 0)) if self.side else ("", "")
-            )
+            which = reach = ""
+            if self.side and n < len(numbers):
+                which, reach = f" data-{self.side}={numbers[n]}", stop("bar", n == 0)
             left = f"margin-left:{(min(value, 0.0) - low) * scale:.1f}%;" if low < 0 else ""
             marked = ' class="marked"' if n == self.marked_row else ""
             rows.append(

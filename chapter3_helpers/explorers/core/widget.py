@@ -45,6 +45,7 @@ import ipywidgets as widgets
 from traitlets import TraitError
 
 from chapter3_helpers.explorers.core.controls import (
+    Board,
     Clicked,
     Control,
     Settings,
@@ -158,7 +159,7 @@ class Explorer(widgets.VBox):
         for button in (self.code_button, self.present_button):
             button.observe(self._changed, names="value")
         self.places = {c.name: c.place(self.widgets[c.name]) for c in self.controls}
-        below = [self.places[c.name] for c in self.controls if isinstance(c, Thumbnails)]
+        below = [self.places[c.name] for c in self.controls if isinstance(c, Thumbnails | Board)]
         above = [
             self.places[c.name] for c in self.controls if not isinstance(c, Thumbnails | Clicked)
         ]
@@ -257,7 +258,11 @@ class Explorer(widgets.VBox):
         taken away by a click that sets all of it once more.
         """
         settings = self.settings
-        clicked = {c.name: settings[c.name] for c in self.controls if isinstance(c, Clicked)}
+        clicked = {
+            c.name: settings[c.name]
+            for c in self.controls
+            if isinstance(c, Clicked) and c.comes_and_goes
+        }
         if values == {name: value for name, value in clicked.items() if value is not None}:
             values = dict.fromkeys(values)
         with contextlib.suppress(ValueError):
@@ -307,7 +312,7 @@ class Explorer(widgets.VBox):
             return
         values = [option[1] if isinstance(option, tuple) else option for option in options]
         old = self._chosen[control.name]
-        if isinstance(control, Clicked):
+        if isinstance(control, Clicked) and control.comes_and_goes:
             new = widget.value if widget.value in values else None
         else:
             new = old if old in values else max((v for v in values if v < old), default=values[0])
@@ -361,8 +366,10 @@ class Explorer(widgets.VBox):
         """Draw what lies under the buttons of a ``Thumbnails`` control."""
         heads = next((panel for panel in panels if isinstance(panel, Heads)), None)
         for control in self.controls:
-            if heads and isinstance(control, Thumbnails):
+            if heads and isinstance(control, Thumbnails | Board):
                 self.places[control.name].children[0].value = heads.html()
+            if heads and isinstance(control, Board):
+                self.places[control.name].children[1].value = heads.frame()
 
     def __repr__(self) -> str:
         return f"Explorer: {self.name}. Run this cell in JupyterLab to move its controls."

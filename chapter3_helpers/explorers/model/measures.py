@@ -1,0 +1,133 @@
+"""What each head does, as numbers: how much of its weight goes where.
+
+Each measure is a mean over the rows in which the thing can happen. The first row is left out: in a
+model that hides the future it has one token to look at.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+BEFORE, FIRST, ITSELF, INDUCTION = "token before", "first token", "itself", "induction"
+SPREAD, NOWHERE = "evenness", "no token"
+PLACES = {  # where a share of the weight goes, in words
+    BEFORE: "the token before",
+    FIRST: "the first token",
+    ITSELF: "the token itself",
+    INDUCTION: "the token that came after the present one earlier in the text",
+    NOWHERE: "no token",
+}
+LOST = 0.02  # a smaller part that is missing from the sum of a row is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """Some measures of N heads."""
+
+    names: tuple[str, ...]
+    values: torch.Tensor  # (N, names); NaN where there is no row
+    rows: torch.Tensor  # (N, names), over how many rows each is the mean
+
+    def order(self, name: str) -> list[int]:
+        """Return the heads from the largest value of a measure to the smallest; those without one
+        come last."""
+        column = self.values[:, self.names.index(name)].nan_to_num(nan=-1.0)
+        return column.argsort(descending=True, stable=True).tolist()
+
+
+def followers(tokens: Sequence[str], rows: torch.Tensor) -> torch.Tensor:
+    """Return for some rows which tokens came after the present one earlier, (rows, T).
+
+    >>> followers("abca", torch.tensor([3])).int().tolist()  # after the first a came b
+    [[0, 1, 0, 0]]
+    """
+    ids = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
+    numbers = torch.tensor([ids[token] for token in tokens])
+    before = torch.cat([torch.tensor([-1]), numbers[:-1]])
+    return (numbers[rows, None] == before) & (torch.arange(len(tokens)) <= rows[:, None])
+
+
+def measure(
+    layers: Sequence[torch.Tensor],
+    tokens: Sequence[str],
+    rows: range,
+    *,
+    cross: bool,
+    causal: bool,
+) -> Measures:
+    """Measure all heads of some layers in some rows.
+
+    Args:
+        layers: (H, T, S) each.
+        tokens: T of them.
+        rows: the rows to look at; the first row of the text is left out.
+        cross: whether the keys are the tokens of another text; then evenness alone means anything.
+        causal: whether no token looks at a later one.
+    """
+    start = rows.start if cross else max(rows.start, 1)
+    at = torch.arange(start, max(start, rows.stop))
+    follow = None if cross else followers(tokens, at)  # (rows, S)
+    columns = [_of_layer(layer[:, start : rows.stop], at, follow, causal) for layer in layers]
+    names = tuple(columns[0])
+    values, counts = (
+        torch.cat([torch.stack([layer[name][part] for name in names], dim=-1) for layer in columns])
+        for part in (0, 1)
+    )
+    shown = [n for n, name in enumerate(names) if name != NOWHERE or values[:, n].max() > LOST]
+    return Measures(tuple(names[n] for n in shown), values[:, shown], counts[:, shown])
+
+
+def _of_layer(
+    weights: torch.Tensor, at: torch.Tensor, follow: torch.Tensor | None, causal: bool
+) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
+    """Return each measure of the heads of a layer, with the number of its rows.
+
+    Args:
+        weights: (H, rows, S).
+        at: which rows these are.
+        follow: what ``followers`` returns for them.
+        causal: as for ``measure``.
+    """
+    H, R, S = weights.shape
+    found = {}
+    if follow is not None:
+        every, here = torch.ones(R, dtype=torch.bool), torch.arange(R)
+        shares = {
+            BEFORE: (weights[:, here, at - 1], every),
+            FIRST: (weights[..., 0], every),
+            ITSELF: (weights[:, here, at], every),
+            INDUCTION: ((weights * follow).sum(-1), follow.any(-1)),
+        }
+        found = {name: _mean(share, can.expand(H, R)) for name, (share, can) in shares.items()}
+    sums = weights.sum(-1)  # (H, rows)
+    seen = at + 1 if causal else torch.full_like(at, S)  # how many keys there are
+    entropy = torch.special.entr(weights).sum(-1) / sums + sums.log()
+    even = entropy / seen.log()  # 0 where all is on one token, 1 where all have the same
+    found[SPREAD] = _mean(even, (seen > 1) & (sums > 0))
+    found[NOWHERE] = _mean(1 - sums, torch.ones_like(sums, dtype=torch.bool))
+    return found
+
+
+def _mean(values: torch.Tensor, can: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the mean of (H, rows) over the rows that can, and their number; NaN for none."""
+    rows = can.sum(-1)
+    return values.where(can, 0).sum(-1) / rows, rows
+
+
+def sentence(measures: Measures, head: int, name: str) -> str:
+    """Say what a head does: where the largest share of its weight goes, and how it spreads."""
+    numbers = zip(measures.values[head].tolist(), measures.rows[head].tolist(), strict=True)
+    found = {measure: v for measure, v in zip(measures.names, numbers, strict=True) if v[1]}
+    places = {measure: found[measure] for measure in PLACES if measure in found}
+    nowhere, said = places.pop(NOWHERE, (0.0, 0)), []
+    if places:
+        most = max(places, key=lambda place: places[place][0])
+        share, rows = places[most]
+        said.append(f"on average {share:.2f} of its weight goes to {PLACES[most]} ({rows} rows).")
+    if nowhere[0] > LOST:
+        said.append(f"{nowhere[0]:.2f} goes to no token.")
+    if SPREAD in found:
+        scale = "0 is all on one token, 1 the same on every token"
+        said.append(f"{'E' if said else 'e'}venness {found[SPREAD][0]:.2f} ({scale}).")
+    return f"{name}: {' '.join(said) or 'there is no row to measure.'}"
