@@ -57,7 +57,7 @@ def minimise(
     True
     """
     generator = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), learning_rate)
+    optimizer = torch.optim.Adam(model.parameters(), learning_rate, fused=True)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1, 10 * (step + 1) / batches) * (1 - step / batches)
     )
