@@ -186,6 +186,20 @@ def test_markup_is_shown_as_text_and_an_empty_text_leaves_the_last_picture_dimme
     big.press("Python")
 
 
+def test_a_seed_stays_as_it_was_typed_and_a_word_says_what_is_one(big, page):
+    seed, shown = big.root.locator(".c3-control-seed"), big.root.locator(".c3-view").inner_text()
+    for typed in ("1.5", "5000", "-3"):
+        seed.locator("input").click()
+        page.keyboard.press("Control+a")
+        page.keyboard.type(typed)
+        page.keyboard.press("Enter")
+        expect(seed.get_by_role("alert")).to_contain_text("a whole number from 0 to 999")
+        expect(seed.locator("input")).to_have_value(typed)
+        assert big.root.locator(".c3-view").inner_text() == shown
+    big.reset()
+    expect(seed.get_by_role("alert")).to_have_count(0)
+
+
 # The kinds of cells there are, and how far the notebook is scrolled.
 NOTEBOOK = """() => [[...document.querySelectorAll('.jp-Notebook .jp-Cell')].map(e => e.className),
     document.querySelector('.jp-WindowedPanel-outer').scrollTop]"""
