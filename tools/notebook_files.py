@@ -93,21 +93,26 @@ class ExplorerCall:
     """The explorer that a cell ends in: ``attention_explorer(CausalAttention, seed=5)``."""
 
     function: str
-    shown: str | None  # the class or function that it is given, if any: the notebook defines it
-    settings: dict[str, Any]
-    definitions: str  # what the notebook imports and defines before it, where it shows one
+    given: tuple[str, ...]  # what it is given without a name, such as a class: by its name
+    cell: str  # the source of the cell
+    definitions: str  # what the notebook imports and defines before it, where it is given anything
 
     @property
     def name(self) -> str:
         """What to call it: a notebook may show one explorer with several classes."""
-        return "-".join(filter(None, [self.function, self.shown]))
+        return "-".join([self.function, *self.given])
 
     def build(self) -> Explorer:
-        """Make the explorer that the cell shows."""
+        """Make the explorer that the cell shows.
+
+        What it is given is defined before it, or in the cell itself where it has to be computed.
+        """
         space: dict[str, Any] = {"__name__": "__main__"}  # as in the notebook
         exec(self.definitions, space)
-        shown = [space[self.shown]] if self.shown else []
-        return getattr(explorers, self.function)(*shown, **self.settings)
+        *before, last = ast.parse(self.cell).body
+        exec(compile(ast.Module(before, []), "<cell>", "exec"), space)
+        space.setdefault(self.function, getattr(explorers, self.function))
+        return eval(ast.unparse(last), space)
 
 
 def explorer_calls(notebook: nbformat.NotebookNode) -> list[ExplorerCall | None]:
@@ -119,10 +124,9 @@ def explorer_calls(notebook: nbformat.NotebookNode) -> list[ExplorerCall | None]
         defined += [statement for statement in statements if _defines(statement)]
         call = getattr(statements[-1], "value", None) if statements else None
         if isinstance(call, ast.Call) and ast.unparse(call.func) in explorers.__all__:
-            shown = ast.unparse(call.args[0]) if call.args else None
-            settings = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
-            before = "\n".join(map(ast.unparse, defined)) if shown else ""
-            calls.append(ExplorerCall(ast.unparse(call.func), shown, settings, before))
+            given = tuple(argument.id for argument in call.args if isinstance(argument, ast.Name))
+            before = "\n".join(map(ast.unparse, defined)) if call.args else ""
+            calls.append(ExplorerCall(ast.unparse(call.func), given, cell.source, before))
         else:
             calls.append(None)
     return calls

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import nbformat
 from playwright.sync_api import Page
 
-from chapter3_helpers.explorers.core.controls import Thumbnails
+from chapter3_helpers.explorers.core.controls import Board, Thumbnails
 from chapter3_helpers.explorers.core.panels import escape
 from chapter3_helpers.explorers.core.style import STYLE
 from chapter3_helpers.explorers.core.widget import Explorer
@@ -72,6 +72,9 @@ def first_state(explorer: Explorer) -> tuple[str, str]:
 def small_pictures(explorer: Explorer) -> str:
     """Return the pictures to choose from, with their names, as they stand under their buttons."""
     for control in explorer.controls:
+        if isinstance(control, Board):
+            pictures = explorer.places[control.name].children
+            return f'<div class="c3-board">{"".join(picture.value for picture in pictures)}</div>'
         if isinstance(control, Thumbnails) and control.is_shown(explorer.settings):
             widget = explorer.widgets[control.name]
             chosen = widget.index

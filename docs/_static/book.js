@@ -42,6 +42,11 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
     control.show = () => {}; // of what a click sets there is nothing to be seen
     if (control.kind === "clicked") continue;
     const place = document.createElement("div");
+    if (control.kind === "board") {
+      place.className = "c3-board c3-pictures";
+      under.append(place);
+      continue;
+    }
     place.className = `c3-control-${control.name}`;
     place.title = control.tooltip;
     const choose = (label) => { chosen[control.name] = label; draw(); };

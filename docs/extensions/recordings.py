@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from chapter3_helpers.explorers.core.controls import (
+    Board,
     Choice,
+    Clicked,
     Control,
     Settings,
     Steps,
@@ -35,6 +37,7 @@ RECORDED = {
     "attention_explorer": ("made", "seed", "d_out", "num_heads"),
     "positions_explorer": ("scheme", "start", "first"),
     "induction_heads_explorer": ("layers", "residual", "letter"),
+    "model_explorer": ("sort", "layer", "head"),
 }
 
 NUMBERS = ("q", "k")  # of a click: the numbers of a query and of a key
@@ -131,18 +134,26 @@ class Recording:
             for control in self.explorer.controls
             if isinstance(control, Thumbnails)
         )
+        under += "".join(
+            picture.value
+            for control in self.explorer.controls
+            if isinstance(control, Board)
+            for picture in self.explorer.places[control.name].children
+        )
         code = self.explorer.code(self.explorer.settings)
-        recorded = self.clicked if self.starts(self.explorer.settings) else ()
+        recorded = [c.name for c in self.others if isinstance(c, Clicked)]
+        if self.starts(self.explorer.settings):
+            recorded += self.clicked
         shown = without_clicks(self.explorer.view.value, recorded)
         shown = without_drags(shown, [control.name for control in self.controls])
         return "\0".join([under, shown, html.escape(code)])
 
     def starts(self, settings: Settings) -> bool:
-        """Return whether clicks are recorded: where all but what they set is as at the start."""
+        """Return whether clicks are recorded: where all but what clicks set is as at the start."""
         return all(
             settings[c.name] == self.start[c.name]
             for c in self.explorer.controls
-            if c.name not in self.clicked
+            if c.name not in self.clicked and not isinstance(c, Clicked)
         )
 
     def branch(self, done: list[Choice]) -> Any:
@@ -156,17 +167,17 @@ class Recording:
             return self.state()
         control = self.controls[len(done)]
         settings, clicked = self.explorer.settings, self.clicked.get(control.name)
-        offered = self.starts(settings) if clicked is not None else control.is_shown(settings)
-        if not offered:
+        set_by_click = isinstance(control, Clicked)  # and so nothing of it is shown
+        offered = control.is_shown(settings) or set_by_click
+        if not (offered if clicked is None else self.starts(settings)):
             value = self.explorer.settings[control.name]
             return [None, [self.branch([*done, ("", value)])]]
         if clicked is None:
-            steps = choices(control, settings)
+            steps = choices(control, settings, thin=not set_by_click)
         else:
             steps = choices(control, settings, thin=False)
             steps = [step for step in steps if not clicked or step[1] in clicked]
         node = [[label for label, _ in steps], [self.branch([*done, step]) for step in steps]]
-        set_by_click = control.kind == "clicked"  # and so nothing of it is shown
         return node if set_by_click or control.is_shown(settings) else [*node, 1]
 
     def state(self) -> int:

@@ -278,6 +278,7 @@ class Clicked(Steps):
 class Board(Clicked):
     """What a click on a picture above the panels sets. The picture stays; a frame moves over it."""
 
+    kind = "board"
     enabled: Callable[..., bool] = lambda: True
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
