@@ -220,6 +220,29 @@ def test_what_is_missing_from_a_row_goes_to_no_token():
     assert "0.25 goes to no token" in find(Note, subject.panels(subject.settings)).text
 
 
+def test_of_a_long_row_the_largest_weights_are_listed_in_order_and_the_others_summed():
+    weights = softmaxed(1, 2, 30, 30)
+    weights[0, 1, 5:] = 0  # from row 5 on to no token
+    subject = model_explorer(weights, ["a"] * 30, row=20)
+    bars, row = find(Bars, subject.panels(subject.settings)), weights[0, 0, 20]
+    largest = sorted(row.argsort(descending=True)[:12].tolist())
+    assert bars.labels == [*(f"{place} a" for place in largest), "9 others"]
+    assert bars.numbers == largest
+    torch.testing.assert_close(torch.tensor(bars.values[:12]), row[largest])
+    assert sum(bars.values) == pytest.approx(1)
+    subject.set(head=1)
+    bars = find(Bars, subject.panels(subject.settings))
+    assert (bars.labels[-1], bars.values[-1]) == ("to no token", 1)
+    assert max(bars.numbers) <= 20
+    nothing = model_explorer(
+        torch.zeros(1, 2, 3, 3) + torch.eye(3) * torch.tensor([0, 1])[:, None, None], [*"abc"]
+    )
+    assert nothing.state(nothing.settings).measures.order("evenness") == [
+        1,
+        0,
+    ]  # the first has none
+
+
 def pixels(shown: str) -> np.ndarray:
     """Return the places in the palette of the picture in some HTML."""
     (address,) = re.findall(r'href="data:image/png;base64,([^"]*)"', shown)
@@ -238,6 +261,8 @@ def test_a_small_picture_shows_the_largest_weight_of_each_block_and_stays():
     assert subject.places["head"].children[0].value == picture
     assert subject.places["head"].children[1].value != frame
     assert len(render(subject.panels(subject.settings))) < 60_000
+    first = subject.state({**subject.settings, "layer": 0, "head": 0})
+    assert first.tiles is subject.state(subject.settings).tiles  # another head needs no other
     large = find(Large, subject.panels(subject.settings))
     assert torch.equal(large.weights, heads[1])
     assert pixels(large.html()).shape == (300, 300)

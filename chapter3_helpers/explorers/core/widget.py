@@ -258,11 +258,7 @@ class Explorer(widgets.VBox):
         taken away by a click that sets all of it once more.
         """
         settings = self.settings
-        clicked = {
-            c.name: settings[c.name]
-            for c in self.controls
-            if isinstance(c, Clicked) and c.comes_and_goes
-        }
+        clicked = {c.name: settings[c.name] for c in self.controls if isinstance(c, Clicked)}
         if values == {name: value for name, value in clicked.items() if value is not None}:
             values = dict.fromkeys(values)
         with contextlib.suppress(ValueError):
