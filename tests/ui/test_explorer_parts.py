@@ -4,9 +4,10 @@ clicks, arrows that are dragged, a player, the back row."""
 import re
 
 import pytest
+import torch
 from playwright.sync_api import expect
 
-from chapter3_helpers.explorers import attention_explorer, dot_products_explorer
+from chapter3_helpers.explorers import attention_explorer, dot_products_explorer, model_explorer
 from chapter3_helpers.explorers.attention.mechanisms import V2
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
@@ -42,12 +43,18 @@ ARROWS = """
 from chapter3_helpers.explorers import dot_products_explorer
 dot_products_explorer()
 """
+MODEL = """
+import torch
+from chapter3_helpers.explorers import model_explorer
+weights = torch.rand(3, 4, 30, 30, generator=torch.manual_seed(0)).tril()
+model_explorer(weights / weights.sum(-1, keepdim=True), [f"t{i % 7} " for i in range(30)])
+"""
 MARKUP = '<b id="typed">bold</b> & "quoted"'
 
 
 @pytest.fixture(scope="module")
 def page(browser, server, folder):
-    cells = BIG, PLAYED, ARROWS, "print('below\\n' * 60)"
+    cells = BIG, PLAYED, ARROWS, MODEL, "print('below\\n' * 60)"
     write_notebook(folder / "parts.ipynb", *cells, kernel=False)  # it is asked for one
     page = open_notebook(browser, server, "parts.ipynb")
     asked = []
@@ -295,3 +302,51 @@ def test_the_head_of_an_arrow_follows_mouse_finger_and_keys(page):
         settle(angle=angle, length_a=length, direction=90)
     arrows.press("Reset")
     settle(angle=60, length_a=1.5, length_b=1.0)
+
+
+def test_a_frame_over_a_picture_moves_by_mouse_and_arrows_and_the_picture_stays(page):
+    weights = torch.rand(3, 4, 30, 30, generator=torch.manual_seed(0)).tril()
+    tokens = [f"t{i % 7} " for i in range(30)]
+    model = model_explorer(weights / weights.sum(-1, keepdim=True), tokens)
+    heads = PageExplorer(page, page.locator(".c3-explorer").nth(3), model)
+    all_heads = heads.root.locator(".c3-board [data-board]")
+
+    def settle(**chosen):
+        heads.clicked |= chosen
+        heads.settle(f"{chosen} should be shown")
+
+    def click(board, column, row):  # the middle of one of 4 times 3, say
+        (across, columns), (down, rows) = column, row
+        box = board.bounding_box()
+        x, y = (across + 0.5) / columns * box["width"], (down + 0.5) / rows * box["height"]
+        board.click(position={"x": x, "y": y})
+
+    picture = heads.root.locator(".c3-board image")
+    picture.evaluate("image => (image.dataset.kept = '')")
+    click(all_heads, (2, 4), (1, 3))
+    settle(layer=1, head=2)
+    for key, chosen in (
+        ("ArrowDown", {"layer": 2, "head": 2}),
+        ("ArrowRight", {"layer": 2, "head": 3}),
+        ("ArrowRight", {"layer": 2, "head": 3}),  # it was the last
+        ("ArrowUp", {"layer": 1, "head": 3}),
+        ("Home", {"layer": 1, "head": 0}),
+    ):
+        page.keyboard.press(key)
+        settle(**chosen)
+        expect(all_heads).to_be_focused()
+    expect(all_heads).to_have_attribute("aria-valuetext", "layer 1, head 0")
+    expect(heads.root.locator(".c3-board [tabindex='0']")).to_have_count(1)
+    large = heads.root.locator(".c3large [data-board]")
+    click(large, (3, 30), (11, 30))
+    settle(row=11)
+    page.keyboard.press("ArrowUp")
+    settle(row=10)
+    heads.root.get_by_text("evenness", exact=True).first.click()
+    best = model.state(model.settings).measures.order("evenness")[0]
+    heads.settle("it should be sorted", lambda found: found["sort"] == "evenness")
+    heads.root.locator(".c3rank tr").nth(1).click()
+    settle(layer=best // 4, head=best % 4)
+    expect(picture).to_have_attribute("data-kept", "")
+    heads.clicked = {}
+    heads.reset()
