@@ -160,7 +160,7 @@ def _row(state: ModelState, row: int, title: str, keys: Sequence[str]) -> Bars:
         named[f"{others} others"] = 1 - nowhere - sum(named.values())
     if nowhere > LOST:
         named["to no token"] = nowhere
-    return Bars(title, [*named], [*named.values()], 2, True, "k", numbers=[*numbers])
+    return Bars(title, [*named], [*named.values()], 2, side="k", numbers=[*numbers])
 
 
 def _texts(state: ModelState, row: int) -> list[Panel]:
