@@ -126,7 +126,7 @@ def pronouns_panels(
     row = adjective if query is None or show == ROW else query
     lines = Lines("attention weights", state.weights, tokens, marked_row=row, click=CLICK)
     named_row = f"what “it” is, by the row of “{tokens[adjective]}”"
-    says = Bars(named_row, PRONOUNS, state.probabilities, decimals=2)
+    says = Bars(named_row, PRONOUNS, state.probabilities, decimals=2, beside=True)
     note = Note(_note(batches, state, row))
     if show == NUMBER:
         column = min(column, len(tokens) - 1)

@@ -80,7 +80,7 @@ def trainable_qkv_panels(
     """Return both weight matrices, and the slopes at every width for this seed."""
     titles = {
         UNSCALED: "weights without the division",
-        SCALED: "weights, scores divided by sqrt(D)",
+        SCALED: "weights with the division",
     }
     panels: list[Panel] = [Note(_note(head_dim, state))]
     for way, weights in {UNSCALED: state.unscaled, SCALED: state.scaled}.items():
@@ -107,7 +107,7 @@ def trainable_qkv_panels(
     curves = Curves(
         f"slope of softmax, mean of {ROWS} random rows",
         "D",
-        "how strongly the weights react",
+        "slope",
         WIDTHS,
         {
             "without the division": [state.slopes[0] for state in states],
@@ -115,6 +115,7 @@ def trainable_qkv_panels(
         },
         mark=head_dim,
         log="x",
+        beside=True,
     )
     return [*panels, curves]
 

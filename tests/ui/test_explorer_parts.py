@@ -248,7 +248,7 @@ def test_the_back_row_sees_one_picture(big):
     expect(big.root.locator(".c3-view .c3lines")).to_have_count(0)
     expect(big.root.locator(".c3-control-seed")).to_be_hidden()
     expect(big.root.locator(".c3-control-row")).to_be_visible()
-    big.press("Present")
+    big.press("Leave (Esc)")
     expect(big.root.locator(".c3-view .c3lines")).to_be_visible()
 
 

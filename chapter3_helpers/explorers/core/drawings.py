@@ -69,7 +69,7 @@ class Curves(Panel):
     beside: bool = False
 
     def html(self) -> str:
-        width, height, left, bottom, top = 400, 240, 58, 40, 12
+        width, height, left, bottom, top = 400, 246, 58, 46, 12
         x = to_array(self.x).astype(float)
         lines = {label: to_array(line).astype(float) for label, line in self.lines.items()}
         to_x, x_ticks = _axis(x, left, width - 22, "x" in self.log)
@@ -77,7 +77,7 @@ class Curves(Panel):
         to_y, y_ticks = _axis(every, height - bottom, top, "y" in self.log)
         parts = [
             *(
-                f'<text x="{to_x(tick):.1f}" y="{height - bottom + 16}" text-anchor="middle">'
+                f'<text x="{to_x(tick):.1f}" y="{height - bottom + 20}" text-anchor="middle">'
                 f"{_short(tick)}</text>"
                 for tick in self.ticks or x_ticks
             ),

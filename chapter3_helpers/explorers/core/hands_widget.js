@@ -65,24 +65,33 @@ function sayValues(root) {
   return () => watch.disconnect();
 }
 
-// Presented, the picture is as large as the window lets it be. While a slider is moved it is never
-// enlarged again, so that it does not jump.
+// Presented, the picture is as large as the window lets it be: first its letters, as long as what
+// stands side by side stays so, then its rows. While a slider is moved it is never enlarged again,
+// so that it does not jump.
 function fill(root) {
   const view = root.querySelector(".c3-view");
-  let panels = 0, largest = 17; // tenths
+  let panels = 0, largest = 17, highest = 56; // tenths; pixels of a row
   const narrow = (part) => part.scrollWidth > part.clientWidth + 1;
+  const lines = () => new Set([...view.querySelectorAll(".c3>:not(p)")].map((part) => Math.round(part.getBoundingClientRect().top))).size;
   const fits = () => root.scrollHeight <= root.clientHeight && ![root, ...view.querySelectorAll(".c3>:is(div,figure)")].some(narrow);
   const fit = () => {
     const now = root.matches(".c3-present") ? view.querySelector(".c3")?.children.length : 0;
-    if (now !== panels) largest = 17;
+    if (now !== panels) [largest, highest] = [17, 56];
     panels = now;
     view.style.zoom = "";
+    view.style.removeProperty("--high");
     if (!now) return;
+    const most = lines();
     for (; largest > 10; largest--) {
       view.style.zoom = largest / 10;
-      if (fits()) return;
+      if (fits() && lines() <= most) break;
+      view.style.zoom = "";
     }
-    view.style.zoom = "";
+    for (; highest > 24; highest -= 4) {
+      view.style.setProperty("--high", `${highest}px`);
+      if (fits()) return;
+      view.style.removeProperty("--high");
+    }
   };
   const anew = () => { panels = 0; fit(); };
   const redrawn = new MutationObserver(fit), resized = new ResizeObserver(anew), presented = new MutationObserver(anew);

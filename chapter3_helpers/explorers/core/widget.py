@@ -69,6 +69,7 @@ from chapter3_helpers.explorers.core.style import STYLE
 Function = TypeVar("Function", bound=Callable)
 FOLDER = importlib.resources.files(__package__)
 SCRIPT = FOLDER.joinpath("hands.js").read_text("utf-8")
+PRESENT, LEAVE = ("Present", "expand"), ("Leave (Esc)", "compress")
 WIDGET = FOLDER.joinpath("hands_widget.js").read_text("utf-8")
 
 
@@ -143,9 +144,9 @@ class Explorer(widgets.VBox):
         )
         self.present_button = widgets.ToggleButton(
             value=False,
-            description="Present",
+            description=PRESENT[0],
             tooltip="One picture, large enough for the back row; Escape leaves it",
-            icon="expand",
+            icon=PRESENT[1],
         )
         self.said = widgets.HTML(layout=widgets.Layout(display="none"))  # why it cannot be shown
         self.view = widgets.HTML(layout=widgets.Layout(width="100%"))
@@ -353,6 +354,8 @@ class Explorer(widgets.VBox):
                     told += ". Something returned nothing: is there a return at the end of it?"
             said, shown, code = render_error(told), render_dimmed(self._drawn), ""
         (self.add_class if present else self.remove_class)("c3-present")
+        button = self.present_button
+        button.description, button.icon = LEAVE if present else PRESENT
         self.view.value, self.said.value = shown, said
         self.said.layout.display = None if said else "none"
         self.code_view.value = f'<div class="c3"><pre><code>{escape(code)}</code></pre></div>'
