@@ -119,8 +119,9 @@ $(BOOK_INSTALLED): docs/constraints.txt $(INSTALLED)
 book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, from what the notebooks hold
 	python -m sphinx --fresh-env --write-all --fail-on-warning --keep-going -b html docs docs/_build/html
 
-questions: setup  ## write notebooks/questions.md from docs/question_data.json
+questions: setup  ## write notebooks/questions.md and when_it_does_not_work.md from their data in docs/
 	python -m tools.questions_page
+	python -m tools.symptoms_page
 
 bench: setup  ## measure every implementation of attention: table, JSON and plot in benchmarks/
 	python -m chapter3_helpers.benchmarks $(BENCH_ARGS)

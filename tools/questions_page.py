@@ -16,7 +16,8 @@ PAGE = NOTEBOOKS / "questions.md"
 UNANSWERED = "Not answered here"
 INTRODUCTION = """# Questions that readers ask
 
-[map](00_why_attention.ipynb#The-map-of-the-series)
+[map](00_why_attention.ipynb#The-map-of-the-series) ·
+[when it does not work](when_it_does_not_work.md)
 
 People who learned attention from other material asked these questions in public, or fell into the
 fault that they name. Each question leads to the section that answers it here; where that is a

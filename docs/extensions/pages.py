@@ -16,7 +16,7 @@ from folds import MARK
 from sphinx.application import Sphinx
 from sphinx.util.display import status_iterator
 
-from tools import questions_page
+from tools import questions_page, symptoms_page
 from tools.notebook_files import explorer_calls, notebook_paths, read
 
 FOLDED = {"source_hidden": "hide-input", "outputs_hidden": "hide-output"}  # for MyST-NB
@@ -95,8 +95,8 @@ def write_pages(app: Sphinx) -> None:
         nbformat.write(notebook, folder / path.name)
         shutil.copy(path, recorded / "notebooks")
     (folder / "table.txt").write_text(series_table(), "utf-8")
-    questions = questions_page.PAGE.read_text("utf-8")
-    (folder / questions_page.PAGE.name).write_text(with_links(questions), "utf-8")
+    for made in (questions_page.PAGE, symptoms_page.PAGE):
+        (folder / made.name).write_text(with_links(made.read_text("utf-8")), "utf-8")
 
 
 def add_button(app: Sphinx, name: str, template: str, context: dict[str, Any], *_: Any) -> None:

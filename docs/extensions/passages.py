@@ -20,6 +20,8 @@ from sphinx.application import Sphinx
 from tools.glossary import TERMS, Term
 from tools.questions_page import PAGE as QUESTIONS
 from tools.questions_page import UNANSWERED, rows
+from tools.symptoms_page import PAGE as WHEN_IT_DOES_NOT_WORK
+from tools.symptoms_page import symptoms
 
 FILE = "passages.js"
 SAME_WORDS = Path(__file__).parents[1] / "same_words.json"
@@ -54,6 +56,8 @@ def collect(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             short = re.sub(r"[`*$]", "", row["in_short"])
             answered = answers.setdefault(slug(row["answer"]["heading"]), [])
             answered.append((" ".join([row["question"], *row["words"]]), short))
+    if docname.endswith(WHEN_IT_DOES_NOT_WORK.stem):
+        asked = {slug(symptom["symptom"]): symptom["words"] for symptom in symptoms()}
     sections: dict[int, Section] = {}
     built = {term.anchor: term for term in TERMS if docname.endswith(term.path.stem)}
     for block in doctree.findall(lambda node: isinstance(node, BLOCKS)):
