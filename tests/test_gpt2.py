@@ -8,9 +8,11 @@ import pytest
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, models
+from tokenizers import Tokenizer, models, pre_tokenizers
 
+from chapter3_helpers.explorers import model_explorer
 from chapter3_helpers.gpt2 import load_gpt2, read_tokenizer
+from tools.notebook_files import NOTEBOOKS, code_cells, read
 
 CONTEXT = 40
 SIZES = {  # three shapes, and every setting that is obeyed
@@ -194,3 +196,30 @@ def test_a_tokenizer_is_read_or_refused(tmp_path):
     cut(tmp_path / "tokenizer.json")
     with pytest.raises(ValueError, match=r"tokenizer\.json is damaged .* Copy it again"):
         read_tokenizer(tmp_path)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_notebook_shows_the_heads_of_a_folder_or_says_what_to_put_there(
+    there, files, monkeypatch, capsys
+):
+    """With random numbers: nobody has the weights here."""
+    cells = [cell.source for cell in code_cells(read(NOTEBOOKS / "10_induction_heads.ipynb"))]
+    (collects,) = [source for source in cells if "def weights_of_all_heads" in source]
+    (looks,) = [source for source in cells if "read_tokenizer" in source]
+    words = Tokenizer(models.WordLevel({"?": 0, "lamps": 1, "blue": 2}, unk_token="?"))
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    words.save(str(files / "tokenizer.json"))
+    if there:
+        (files / "gpt2").mkdir()
+        for path in files.glob("*.*"):
+            path.rename(files / "gpt2" / path.name)
+    monkeypatch.chdir(files)
+    shown = []
+    space = {"torch": torch, "model_explorer": model_explorer, "display": shown.append}
+    exec(f"{collects}\n{looks}", space)
+    said = capsys.readouterr().out
+    assert ("Make a folder gpt2" in said) != there
+    assert len(shown) == there
+    if there:
+        assert len(space["ids"]) == 6 + 20
+        assert "layer 0, head 0" in shown[0].view.value
