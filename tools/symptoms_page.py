@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from tools.notebook_files import NOTEBOOKS
-from tools.questions_page import anchor, sections
+from tools.questions_page import link, sections
 
 DATA = NOTEBOOKS.parent / "docs" / "symptoms.json"
 PAGE = NOTEBOOKS / "when_it_does_not_work.md"
@@ -32,9 +32,8 @@ def entry(cause: dict[str, Any]) -> str:
     notebook, heading = cause["shown"]["notebook"], cause["shown"]["heading"]
     if heading not in sections(notebook):
         raise ValueError(f"{notebook} has no heading {heading!r}")
-    target = f"{notebook}.ipynb#{anchor(heading)}"
-    target = target.replace("(", "%28").replace(")", "%29")
-    return f"| {cause['cause']} | `{cause['line']}` | [{notebook[:2]}]({target}) |"
+    shown = link(notebook[:2], notebook, heading)
+    return f"| {cause['cause']} | `{cause['line']}` | {shown} |"
 
 
 def page() -> str:
