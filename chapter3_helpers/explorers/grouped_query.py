@@ -131,8 +131,8 @@ def grouped_query_panels(
         "tokens so far": f"{PROMPT} + {generated:,} = {num_tokens:,}",
         "cache in float32": f"2 · {num_tokens:,} · {num_kv_heads} · {HEAD_DIM} · 4 = "
         f"{state.cache_bytes:,} bytes",
-        "multiplications with it": f"{state.with_cache / 1e6:,.1f} million",
-        "multiplications without": f"{state.without_cache / 1e6:,.1f} million",
+        "multiplications with it": f"{state.with_cache:,}",
+        "multiplications without": f"{state.without_cache:,}",
     }
     weights, kv_head = state.weights[head], head * num_kv_heads // HEADS
     title = f"weights of head {head}, which reads kv head {kv_head}"
