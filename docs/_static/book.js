@@ -121,6 +121,8 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
     const moves = next.some(([name, label]) => chosen[name] !== label);
     Object.assign(chosen, Object.fromEntries(next));
     if (moves) draw();
+    // On a phone the arithmetic of what was touched may come below the screen.
+    if (matchMedia("(pointer: coarse)").matches) view.querySelector(".c3path")?.scrollIntoView({ block: "nearest" });
     return moves;
   });
   const tools = document.createElement("div");

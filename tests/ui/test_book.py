@@ -162,6 +162,19 @@ def test_what_readers_asked_and_their_words_lead_to_the_answers(page):
     expect(page.locator("details.folded[open]")).to_have_count(1)
 
 
+@built
+def test_on_a_phone_the_arithmetic_of_what_is_touched_comes_into_view(browser):
+    context = browser.new_context(
+        offline=True, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    visit(page, "notebooks/05_dropout")
+    page.locator(".c3-explorer [data-click] td[data-k]").nth(1).tap()
+    expect(page.locator(".c3-explorer .c3path").first).to_be_in_viewport(ratio=1)
+    expect(page.locator("#pst-back-to-top")).to_be_hidden()
+    context.close()
+
+
 TRACEBACK = """RuntimeError: Expected all tensors to be on the same device, but got mat2 is on
 cuda:0, different from other tensors on cpu (when checking argument in method wrapper_CUDA_bmm),
 File site-packages/torch/nn/modules/module.py, line 1775, in _wrapped_call_impl"""
