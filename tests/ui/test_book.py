@@ -170,7 +170,7 @@ def test_on_a_phone_the_arithmetic_of_what_is_touched_comes_into_view(browser):
     page = context.new_page()
     visit(page, "notebooks/05_dropout")
     page.locator(".c3-explorer [data-click] td[data-k]").nth(1).tap()
-    expect(page.locator(".c3-explorer .c3path").first).to_be_in_viewport(ratio=1)
+    expect(page.locator(".c3-explorer .c3path").first).to_be_in_viewport(ratio=0.99)
     expect(page.locator("#pst-back-to-top")).to_be_hidden()
     context.close()
 

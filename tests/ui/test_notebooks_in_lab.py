@@ -105,7 +105,8 @@ def test_explorer_shows_what_the_package_computes_and_answers_a_click(page, name
         explorer.settle(
             f"{clicked} should be shown", lambda found: clicked.items() <= found.items()
         )
-        expect(root.locator(".c3path")).to_be_visible()
+        if CALLS[name].function != "model_explorer":  # it gets weights, not what they are made of
+            expect(root.locator(".c3path")).to_be_visible()
         explorer.clicked = {}
         explorer.reset()
 
