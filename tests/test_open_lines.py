@@ -20,6 +20,7 @@ LESSONS = [
     "fused_multihead",
     "positions",
     "transformer_block",
+    "gpt2",
     "induction_heads",
     "handmade_transformer",
     "grouped_query",
@@ -31,6 +32,10 @@ WITHOUT = {  # what a path uses although no open cell has written it out, and wh
         "EncoderDecoder": "what runs is a recurrent network, which the series leaves behind",
         "BahdanauDecoder": "its attention is done by hand in a cell; the rest is the same network",
         "tokenize": "a letter becomes its number",
+    },
+    "10_induction_heads": {
+        "load_gpt2": "it puts numbers from a file into classes that are written out",
+        "read_tokenizer": "it reads the table of tokens from a file",
     },
     "11_handmade_transformer": {
         "HandmadeTransformer": "it only keeps the seven arrays together, under their names",
