@@ -67,38 +67,54 @@ function sayValues(root) {
 
 // Presented, the picture is as large as the window lets it be: first its letters, as long as what
 // stands side by side stays so, then its rows. While a slider is moved it is never enlarged again,
-// so that it does not jump.
+// so that it does not jump. To try a size takes a layout, so it halves what is left to try, and does
+// nothing twice before the next frame is painted.
 function fill(root) {
   const view = root.querySelector(".c3-view");
-  let panels = 0, largest = 17, highest = 56; // tenths; pixels of a row
+  const NO_LETTERS = 10, LETTERS = 17, NO_ROWS = 6, ROWS = 14; // tenths; four pixels each
+  let panels = 0, size = "", letters = LETTERS, rows = ROWS, frame = 0;
+  const setLetters = (tenths) => { view.style.zoom = tenths > NO_LETTERS ? tenths / 10 : ""; };
+  const setRows = (fours) => fours > NO_ROWS ? view.style.setProperty("--high", `${4 * fours}px`) : view.style.removeProperty("--high");
   const narrow = (part) => part.scrollWidth > part.clientWidth + 1;
   const lines = () => new Set([...view.querySelectorAll(".c3>:not(p)")].map((part) => Math.round(part.getBoundingClientRect().top))).size;
   const fits = () => root.scrollHeight <= root.clientHeight && ![root, ...view.querySelectorAll(".c3>:is(div,figure)")].some(narrow);
-  const fit = () => {
-    const now = root.matches(".c3-present") ? view.querySelector(".c3")?.children.length : 0;
-    if (now !== panels) [largest, highest] = [17, 56];
-    panels = now;
-    view.style.zoom = "";
-    view.style.removeProperty("--high");
-    if (!now) return;
-    const most = lines();
-    for (; largest > 10; largest--) {
-      view.style.zoom = largest / 10;
-      if (fits() && lines() <= most) break;
-      view.style.zoom = "";
+
+  // The highest from least to most with which it is good; least is what it gets in any case.
+  const enlarge = (least, most, set, good) => {
+    for (let tried = most; least < most; tried = (least + most + 1) >> 1) {
+      set(tried);
+      if (good()) least = tried;
+      else most = tried - 1;
     }
-    for (; highest > 24; highest -= 4) {
-      view.style.setProperty("--high", `${highest}px`);
-      if (fits()) return;
-      view.style.removeProperty("--high");
-    }
+    set(least);
+    return least;
   };
-  const anew = () => { panels = 0; fit(); };
-  const redrawn = new MutationObserver(fit), resized = new ResizeObserver(anew), presented = new MutationObserver(anew);
+
+  const around = [root, ...root.querySelectorAll(".c3-controls")];
+  const room = () => String(around.map((part) => [part.offsetWidth, part.offsetHeight]));
+  const fit = () => {
+    frame = 0;
+    const now = root.matches(".c3-present") ? view.querySelector(".c3")?.children.length : 0;
+    setLetters(NO_LETTERS);
+    setRows(NO_ROWS);
+    if (now !== panels || size !== room()) [letters, rows] = [LETTERS, ROWS];
+    panels = now;
+    size = room();
+    if (!now) return;
+    const least = lines();
+    letters = enlarge(NO_LETTERS, letters, setLetters, () => fits() && lines() <= least);
+    rows = enlarge(NO_ROWS, rows, setRows, fits);
+  };
+  const soon = () => { frame ||= requestAnimationFrame(fit); };
+  const redrawn = new MutationObserver(soon), presented = new MutationObserver(soon);
+  const resized = new ResizeObserver(() => root.matches(".c3-present") && size !== room() && fit());
   redrawn.observe(view, { childList: true, subtree: true });
   presented.observe(root, { attributeFilter: ["class"] });
-  resized.observe(root);
-  return () => [redrawn, resized, presented].forEach((watch) => watch.disconnect());
+  for (const part of around) resized.observe(part);
+  return () => {
+    cancelAnimationFrame(frame);
+    for (const watch of [redrawn, resized, presented]) watch.disconnect();
+  };
 }
 
 export default {
