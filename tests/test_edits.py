@@ -190,7 +190,7 @@ EDITS = {
         "LearnedPositions",
         "self.weight[: x.shape[-2]]",
         "self.weight[:1]",
-        {"reader.table(x)  #": "| Ann\nright in 51%", "def with_sinusoids": None},
+        {"reader.table(x)  #": "\nright in 4", "def with_sinusoids": None},
     ),
     "11 without the one before": (
         "11_handmade_transformer",

@@ -130,7 +130,7 @@ def draw_stories(
 
 
 def train(
-    reader: StoryReader, batches: int = 500, first: bool = False, **options: Any
+    reader: StoryReader, batches: int = 300, first: bool = False, **options: Any
 ) -> list[float]:
     """Train a reader to say who took a thing last, or ``first``, in stories of 2 to 16 lines.
 

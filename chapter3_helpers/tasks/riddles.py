@@ -109,18 +109,8 @@ def encode(riddle: str) -> tuple[tuple[str, ...], torch.Tensor]:
     >>> x.shape, x.sum(dim=-1)
     (torch.Size([6, 147]), tensor([0., 1., 1., 1., 1., 1.]))
     """
-    if not isinstance(riddle, str):
-        raise TypeError(f"riddle must be a string, got {type(riddle).__name__}")
-    words = riddle.replace(",", " ").replace(".", " ").split()
-    if not words:
-        raise ValueError(f"riddle must hold a word, such as 'Rex barks', got {riddle!r}")
-    tokens = (*words, FULL_STOP)
-    x = torch.zeros(len(tokens), len(WORDS))
-    for row, token in enumerate(tokens):
-        column = COLUMNS.get(token.lower())
-        if column is not None:
-            x[row, column] = 1
-    return tokens, x
+    tokens = _split(riddle)
+    return tokens, _one_hot([_columns(tokens)])[0]
 
 
 COLUMNS = {word.lower(): column for column, word in enumerate(WORDS)}
@@ -128,7 +118,7 @@ COLUMNS = {word.lower(): column for column, word in enumerate(WORDS)}
 
 def encode_all(riddles: Sequence[Riddle]) -> tuple[torch.Tensor, torch.Tensor]:
     """Return x (B, 6, 147) and the answers' places among ``ANIMALS`` (B,)."""
-    x = torch.stack([encode(riddle.text)[1] for riddle in riddles])
+    x = _one_hot([_columns(_split(riddle.text)) for riddle in riddles])
     return x, torch.tensor([ANIMALS.index(riddle.animal) for riddle in riddles])
 
 
@@ -183,3 +173,22 @@ def report(model: nn.Module, training: Sequence[Riddle], new: Sequence[Riddle]) 
 def answer(model: nn.Module, riddle: str) -> str:
     """Return the animal to which a model gives the largest probability."""
     return ANIMALS[model(encode(riddle)[1])[-1].argmax()]
+
+
+def _split(riddle: str) -> tuple[str, ...]:
+    if not isinstance(riddle, str):
+        raise TypeError(f"riddle must be a string, got {type(riddle).__name__}")
+    words = riddle.replace(",", " ").replace(".", " ").split()
+    if not words:
+        raise ValueError(f"riddle must hold a word, such as 'Rex barks', got {riddle!r}")
+    return (*words, FULL_STOP)
+
+
+def _columns(tokens: Sequence[str]) -> list[int]:
+    """Return each token's column, or one more than the last for a word that is not known."""
+    return [COLUMNS.get(token.lower(), len(WORDS)) for token in tokens]
+
+
+def _one_hot(columns: list[list[int]]) -> torch.Tensor:
+    """Return a 1 in each token's column, (B, T, 147)."""
+    return functional.one_hot(torch.tensor(columns), len(WORDS) + 1)[..., :-1].float()

@@ -136,7 +136,7 @@ LEARNED = {  # a report, and the bounds of each of its numbers
     "two heads": (who_whom.report, (0.9, 1), (0, 0.05)),
     "no positions": (stories, (0.2, 0.65), (0.1, 0.65)),
     "penalty": (stories, (0.95, 1), (0.9, 1)),
-    "first holder": (first_holders, (0.2, 0.6)),  # a penalty on the distance does not find them
+    "first holder": (first_holders, (0.15, 0.6)),  # a penalty on the distance does not find them
     "next word": (late_loss, (0, 0.1)),
     "one layer": (known_letters, (0.2, 0.4)),
     "two layers": (known_letters, (0.98, 1)),
