@@ -1,12 +1,17 @@
 """The three parts of the tests: the order in which workers take them, and how long each took."""
 
+import os
+import tempfile
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
 from tests import trained
 
 PARTS = BROWSER, NOTEBOOKS, UNIT = "browser", "notebooks", "unit tests and doctests"
+TRAINING = ("00_why_attention.ipynb", "10_induction_heads.ipynb")  # explorers show what they train
+MODELS = "SHARED_MODELS"
 
 
 def part(nodeid: str) -> str:
@@ -16,9 +21,17 @@ def part(nodeid: str) -> str:
 
 
 def pytest_collection_modifyitems(config, items):
-    """Where workers share the tests, long files go first, and short ones even out the end."""
+    """Where workers share the tests, long files go first, and short ones even out the end.
+
+    Before all go the notebooks whose models others wait for.
+    """
+
+    def place(item):
+        trains = part(item.nodeid) == NOTEBOOKS and item.path.name in TRAINING
+        return -1 if trains else PARTS.index(part(item.nodeid))
+
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: PARTS.index(part(item.nodeid)))
+        items.sort(key=place)
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -37,11 +50,22 @@ def pytest_terminal_summary(terminalreporter):
             terminalreporter.write_line(f"{name:24}{seconds[name]:5.0f} s   {words}")
 
 
+def pytest_configure(config):
+    """Make the folder in which all processes of this run keep the models that take seconds to
+    train; workers, and the kernels of all, find it in their environment."""
+    if MODELS not in os.environ:
+        made = tempfile.TemporaryDirectory(prefix="models")
+        config.add_cleanup(made.cleanup)
+        config.add_cleanup(lambda: os.environ.pop(MODELS))
+        os.environ[MODELS] = made.name
+        ipython = Path(made.name) / "ipython"
+        trained.write_startup(Path(made.name), ipython)
+        os.environ["IPYTHONDIR"] = str(ipython)
+
+
 @pytest.fixture(scope="session", autouse=True)
-def models(tmp_path_factory, request):
-    """The folder in which all processes of this run keep the models that take seconds to train."""
-    folder = tmp_path_factory.getbasetemp()
-    if hasattr(request.config, "workerinput"):
-        folder = folder.parent  # which all workers share
+def models():
+    """The folder of models, in which this process looks from now on."""
+    folder = Path(os.environ[MODELS])
     trained.share(folder)
     return folder

@@ -2,6 +2,8 @@
 
 The processes of a run, workers and kernels alike, share what was learned in a folder. A class goes
 by its name there, also one in a notebook's cell: test_taught_code says that it is the package's.
+
+A notebook that is compared trains what it says, and leaves it there for the others.
 """
 
 import copy
@@ -16,21 +18,53 @@ from torch import nn
 from chapter3_helpers.tasks import training
 
 
-def share(folder: Path) -> None:
-    """Let this process look in a folder before it trains a model."""
-    training.run = _once(training.run, folder)
+# What the kernel of a notebook runs at its start. To load PyTorch here would take seconds.
+STARTUP = """
+import sys
+
+def share(*_):
+    if "chapter3_helpers.tasks.training" in sys.modules:
+        sys.path.append({root!r})
+        from tests import trained
+        trained.share({folder!r}, anew=True)
+        sys.path.remove({root!r})
+        get_ipython().events.unregister("post_run_cell", share)
+
+get_ipython().events.register("post_run_cell", share)
+"""
 
 
-def _once(run: Callable[..., training.Trained], folder: Path) -> Callable[..., training.Trained]:
+def write_startup(folder: Path, ipython: Path) -> None:
+    """Let the kernels whose ``IPYTHONDIR`` is ``ipython`` leave in ``folder`` what they train."""
+    place = ipython / "profile_default" / "startup"
+    place.mkdir(parents=True)
+    text = STARTUP.format(root=str(Path(__file__).parents[1]), folder=str(folder))
+    (place / "share.py").write_text(text)
+
+
+def share(folder: str | Path, *, anew: bool = False) -> None:
+    """Let this process look in a folder before it trains a model, or only leave its models there.
+
+    Args:
+        folder: is there already.
+        anew: train in any case.
+    """
+    training.run = _once(training.run, Path(folder), anew)
+
+
+def _once(
+    run: Callable[..., training.Trained], folder: Path, anew: bool
+) -> Callable[..., training.Trained]:
     def run_or_load(model: nn.Module, train: Callable, every: int | None) -> training.Trained:
         if not train.__module__.startswith("chapter3_helpers."):
             return run(model, train, every)
         path = folder / f"{_key(model, train, every)}.pt"
         with FileLock(f"{path}.lock"):
-            if not path.exists():
+            if anew or not path.exists():
                 learned = run(model, train, every)
                 kept = {batches: state.state_dict() for batches, state in learned.states.items()}
                 torch.save((kept, learned.losses), path)
+                return learned
         kept, losses = torch.load(path)
         states = {batches: copy.deepcopy(model) for batches in kept} | {len(losses): model}
         for batches, state in states.items():
