@@ -17,7 +17,6 @@ from torch import nn
 
 from chapter3_helpers.tasks import training
 
-
 # What the kernel of a notebook runs at its start. To load PyTorch here would take seconds.
 STARTUP = """
 import sys

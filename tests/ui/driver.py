@@ -35,6 +35,8 @@ class PageExplorer:
 
     def __init__(self, page: Page, root: Locator, model: Explorer):
         self.page, self.root, self.model = page, root, model
+        model.reset()
+        self.started = model.settings
         self.clicked: dict[str, Any] = {}  # what no control shows, as a test has clicked it
         self.timeout = 20.0  # seconds until what is not shown counts as wrong
         self._expected: dict[str, list[str]] = {}
@@ -50,7 +52,7 @@ class PageExplorer:
         """
         seen = [control for control in self.model.controls if not isinstance(control, Clicked)]
         found, shown = self.root.evaluate(SNAPSHOT, [control.name for control in seen])
-        settings = {control.name: control.default for control in self.model.controls} | self.clicked
+        settings = self.started | self.clicked
         for control, label in zip(seen, found, strict=True):
             settings[control.name] = control.read(label, settings)
         return settings, shown

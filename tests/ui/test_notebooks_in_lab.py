@@ -88,7 +88,6 @@ CELL = """cell => [JSON.parse(cell.closest('[data-click]').dataset.click), Objec
 def test_explorer_shows_what_the_package_computes_and_answers_a_click(page, name):
     root = page.locator(".c3-explorer").nth(list(CALLS).index(name))
     explorer = PageExplorer(page, root, built_here(name))
-    explorer.model.reset()
     explorer.settle_at(explorer.model.settings)
     cell = root.locator("[data-click] :is(td, tr, text)[data-k]").nth(1)
     if cell.count():
@@ -275,7 +274,6 @@ def test_a_notebook_runs_from_top_to_bottom_its_folded_parts_too(browser, server
         assert roots.count() == len(calls) >= 1
         for root, call in zip(roots.all(), calls, strict=True):
             explorer = PageExplorer(page, root, built_here(f"{WHOLE.stem}-{call.name}"))
-            explorer.model.reset()
             explorer.settle_at(explorer.model.settings)
             expect(root).not_to_have_attribute("data-hands", "")
     finally:
