@@ -173,7 +173,7 @@ EDITS = {
         {
             "stacked = torch.cat": "",
             "layers = moved.W_query": "",
-            "weights_of = ": "attention weights differ by up to 0.00000",
+            'who, verb, whom = "Grandma"': "",
             "print(wide(large))": "",
             "print(example(batch))": None,
         },
@@ -183,7 +183,7 @@ EDITS = {
         "FusedMultiHeadAttention",
         "is_causal=True",
         "is_causal=False",
-        {"weights_of = ": "attention weights differ by up to 0.00000"},
+        {'who, verb, whom = "Grandma"': "largest difference: "},
     ),
     "08 with one vector for all positions": (
         "08_positions",
