@@ -243,6 +243,17 @@ def test_no_key_reaches_jupyterlab_from_an_explorer_or_while_it_is_presented(big
     expect(big.root).not_to_have_class(re.compile("c3-present"))
 
 
+def test_space_scrolls_nothing_and_escape_leads_from_a_control_to_the_cell(big, page):
+    for place in (".noUi-handle", "[data-stop=query]", "[type=text]"):
+        big.root.locator(f"{place} >> visible=true").first.focus()
+        before = page.evaluate(NOTEBOOK)
+        page.keyboard.press("Space")
+        page.wait_for_timeout(300)  # as long as it would scroll
+        assert page.evaluate(NOTEBOOK) == before
+        page.keyboard.press("Escape")
+        expect(page.locator(".jp-Cell:focus")).to_have_count(1, timeout=5000)
+
+
 def test_the_back_row_sees_one_picture(big):
     big.press("Present")
     expect(big.root.locator(".c3-view .c3lines")).to_have_count(0)

@@ -151,6 +151,7 @@ function c3Hands(root, change) {
     const label = event.target.closest("[data-stop]");
     if (!label || event.ctrlKey || event.altKey || event.metaKey) return;
     focus({ target: label });
+    if (event.key === " ") event.preventDefault(); // it would scroll
     if (label.dataset.drag) {
       const by = MOVES[event.key], head = headOf(label), { step, from, at } = head.drag;
       if (!by) return;
@@ -188,8 +189,8 @@ function c3Hands(root, change) {
   function redrawn() {
     if (waiting) answered();
     if (focused && document.activeElement === document.body) {
-      const all = labels(drawings()[focused.drawing], focused.stop);
-      all[Math.min(focused.n, all.length - 1)]?.focus({ preventScroll: true });
+      const all = [drawings()[focused.drawing], ...drawings()].map((one) => labels(one, focused.stop)).find((found) => found.length);
+      (all?.[Math.min(focused.n, all.length - 1)] ?? root).focus({ preventScroll: true });
     }
     mark();
   }

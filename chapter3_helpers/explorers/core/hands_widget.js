@@ -10,7 +10,12 @@ function keepKeys(root) {
   const inside = (event) => {
     if (saves(event)) return;
     event.stopPropagation();
-    if (event.key === "Escape") root.closest(".jp-Cell")?.focus({ preventScroll: true });
+    if (event.key === " " && event.target.matches(".noUi-handle")) event.preventDefault(); // it would scroll
+  };
+
+  // On the way down, since a text field lets no key up.
+  const leave = ({ key }) => {
+    if (key === "Escape" && !root.matches(".c3-present")) root.closest(".jp-Cell")?.focus({ preventScroll: true });
   };
 
   // On the window, so that it comes first.
@@ -26,9 +31,11 @@ function keepKeys(root) {
   };
 
   root.addEventListener("keydown", inside);
+  root.addEventListener("keydown", leave, true);
   window.addEventListener("keydown", presented, true);
   return () => {
     root.removeEventListener("keydown", inside);
+    root.removeEventListener("keydown", leave, true);
     window.removeEventListener("keydown", presented, true);
   };
 }
