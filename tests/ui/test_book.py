@@ -172,6 +172,10 @@ def test_on_a_phone_the_arithmetic_of_what_is_touched_comes_into_view(browser):
     page.locator(".c3-explorer [data-click] td[data-k]").nth(1).tap()
     expect(page.locator(".c3-explorer .c3path").first).to_be_in_viewport(ratio=0.99)
     expect(page.locator("#pst-back-to-top")).to_be_hidden()
+    cut = page.locator(".c3-explorer .c3w:has(>.c3m)").evaluate_all(
+        "all => all.filter(e => e.scrollWidth > e.clientWidth).length"
+    )
+    assert cut == 0  # seven columns of a picture fit
     context.close()
 
 
