@@ -276,15 +276,24 @@ def test_a_text_that_cannot_be_read_is_told_why_by_the_field_above_the_last_pict
 
 
 @pytest.mark.parametrize(
-    ("topic", "name", "wrong", "slider"),
-    [("recurrent", "word", "under5", "read"), ("masking", "text", "The wolf", "tokens_read")],
+    ("topic", "name", "wrong", "control", "value"),
+    [
+        ("recurrent", "word", "under5", "read", 7),
+        ("masking", "text", "The wolf", "tokens_read", 7),
+        ("masking", "text", "The wolf", "column", 6),
+        ("positions", "text", "", "second", 3),
+    ],
 )
-def test_a_slider_stays_where_it_is_while_a_text_cannot_be_read(topic, name, wrong, slider):
-    subject = getattr(explorers, f"{topic}_explorer")(**{slider: 7})
+def test_a_control_stays_where_it_is_while_a_text_cannot_be_read(
+    topic, name, wrong, control, value
+):
+    subject = getattr(explorers, f"{topic}_explorer")(**{control: value})
     before, text = subject.view.value, subject.settings[name]
+    options = subject.widgets[control].options
     for typed, said in ((wrong, True), ("", True), (text, False)):
         subject.widgets[name].value = typed
-        assert subject.settings[slider] == 7
+        assert subject.settings[control] == value
+        assert subject.widgets[control].options == options
         assert bool(subject.said.value) == said
     assert subject.view.value == before
 

@@ -137,6 +137,14 @@ def test_two_decimals_unless_more_are_needed():
     assert ">0.17<" in Matrix("t", [[0.1652, 0.1678]], ["a"], ["a", "b"]).presented().html()
 
 
+def test_ends_of_lines_name_every_token_with_the_largest_weight():
+    shown = Lines("t", [[0.38, 0.25, 0.37]] * 2, ["he", "we"], ["the", "dog", "the"]).html()
+    assert 'aria-label="he attends most to 0 the: 0.38"' in shown
+    shown = Lines("t", [[0.375, 0.25, 0.375]] * 2, ["he", "we"], ["the", "dog", "the"]).html()
+    assert 'aria-label="he attends most to 0 the and 2 the: 0.38 each"' in shown
+    assert 'aria-label="dog is attended to most by he and we: 0.25 each"' in shown
+
+
 def test_lines_are_as_thick_as_the_weights_and_say_the_largest():
     weights = [[1.0, 0.0, NAN], [0.3, 0.7, 0.0]]
     shown = Lines("t", weights, ["<a>", "b"], ["x", "y", "z"], marked_row=1).html()

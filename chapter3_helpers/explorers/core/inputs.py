@@ -7,11 +7,10 @@ from typing import Any
 
 import torch
 
-from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.writing import short
 from chapter3_helpers.explorers.core.controls import Buttons, Clicked
 from chapter3_helpers.explorers.core.panels import Matrix
-from chapter3_helpers.explorers.core.style import named, written
+from chapter3_helpers.explorers.core.style import largest, listed
 from chapter3_helpers.recurrent import ALPHABET
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
@@ -19,7 +18,6 @@ from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_
 Reads = Callable[..., Sequence[Any]]
 
 MOST_TOKENS = 24
-MOST_EQUAL = 3  # tokens that are named where their weights are equal
 
 
 def read_sentence(text: str, d_in: int = 3) -> tuple[tuple[str, ...], torch.Tensor]:
@@ -151,19 +149,13 @@ def looks(asker: str, weights: Any, tokens: Sequence[str]) -> str:
     >>> looks("was", [0.25] * 4, "abcd"), looks("the", [1.0], ["the"])
     ('“was” looks at all 4 tokens equally (0.25 each)', '“the” looks at itself alone (1.00)')
     """
-    said = [written(weight) for weight in weights]
-    most = said[int(to_array(weights).argmax())]
-    equal = [named(tokens, n) for n, weight in enumerate(said) if weight == most]
-    if len(said) == 1:
+    equal, most = largest(weights, tokens)
+    if len(tokens) == 1:
         return f"“{asker}” looks at itself alone ({most})"
-    if len(equal) == len(said):
-        return f"“{asker}” looks at all {len(said)} tokens equally ({most} each)"
-    if len(equal) == 1:
-        return f"“{asker}” looks most at “{equal[0]}” ({most})"
-    names = [f"“{name}”" for name in equal[:MOST_EQUAL]]
-    others = len(equal) - MOST_EQUAL
-    last = f"{others} other{'s' * (others > 1)}" if others > 0 else names.pop()
-    return f"“{asker}” looks most at {', '.join(names)} and {last} ({most} each)"
+    if len(equal) == len(tokens):
+        return f"“{asker}” looks at all {len(tokens)} tokens equally ({most} each)"
+    each = " each" * (len(equal) > 1)
+    return f"“{asker}” looks most at {listed(f'“{name}”' for name in equal)} ({most}{each})"
 
 
 def weight_matrix(
@@ -182,9 +174,9 @@ def weight_matrix(
 def swap_buttons() -> tuple[Buttons, Buttons]:
     """Return buttons for two words that change places: all but the last, whose row is watched."""
 
-    def options(text: str) -> list[tuple[str, int]]:
+    def options(text: str) -> list[tuple[str, int]] | None:
         every = _token_options(read_tokens)(text=text)
-        return every[:-1] or every
+        return every and (every[:-1] or every)
 
     return (
         Buttons("first", "swap", 1, "Its place is swapped with the next one's", options=options),
@@ -192,13 +184,13 @@ def swap_buttons() -> tuple[Buttons, Buttons]:
     )
 
 
-def _token_options(read: Reads) -> Callable[..., list[tuple[str, int]]]:
+def _token_options(read: Reads) -> Callable[..., list[tuple[str, int]] | None]:
     @wraps(read)
-    def options(**settings: Any) -> list[tuple[str, int]]:
+    def options(**settings: Any) -> list[tuple[str, int]] | None:
         try:
             tokens = read(**settings)
         except ValueError:  # the explorer says what is wrong with the text
-            return [("none", 0)]
+            return None
         return [(f"{i} {short(token)}", i) for i, token in enumerate(tokens)]
 
     return options

@@ -15,7 +15,14 @@ from chapter3_helpers._figures.arrays import hidden_cells, to_array
 from chapter3_helpers._figures.writing import short
 from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.core.panels import Panel
-from chapter3_helpers.explorers.core.style import click_attribute, escape, stop
+from chapter3_helpers.explorers.core.style import (
+    click_attribute,
+    escape,
+    largest,
+    listed,
+    named,
+    stop,
+)
 
 STEP = 30  # pixels from one token to the next
 ACROSS = 170  # pixels from left to right
@@ -95,8 +102,10 @@ def _ends(
     to = "attends most to" if side == "q" else "is attended to most by"
     parts = []
     for n, (token, row) in enumerate(zip(tokens, weights, strict=True)):
-        most = int(row.argmax())
-        said = f"{token} {to} {others[most]}: {row[most]:.2f}" if row[most] >= 0 else token
+        said = named(tokens, n)
+        if row.max() >= 0:
+            names, most = largest(row, others)
+            said += f" {to} {listed(names)}: {most}{' each' * (len(names) > 1)}"
         bold = " font-weight=600" * (n == marked)
         parts.append(
             f"<text data-{side}={n}{stop(name, n == 0)} role=button "

@@ -6,7 +6,7 @@ The rules stand in ``explorers.css``; here those are written of which there is o
 import html
 import importlib.resources
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,8 @@ from chapter3_helpers._figures.colours import (
     levels,
     palette,
 )
+
+MOST_NAMED = 3  # tokens that are named where their weights are equal
 
 _WEIGHTS = np.array([f"w{level}" for level in range(LEVELS + 1)])
 _SIGNED = np.array([f"s{level}" for level in range(LEVELS + 1)])
@@ -84,6 +86,30 @@ def brief(number: float) -> str:
 def named(tokens: Sequence[str], n: int) -> str:
     """Return a token, with its place as on the buttons where it stands at another one too."""
     return f"{n} {tokens[n]}" if list(tokens).count(tokens[n]) > 1 else tokens[n]
+
+
+def largest(weights: Any, tokens: Sequence[str]) -> tuple[list[str], str]:
+    """Return the names of the tokens with the largest weight (T,), and how it is written.
+
+    >>> largest([0.375, 0.25, 0.375], ["the", "milk", "the"])
+    (['0 the', '2 the'], '0.38')
+    """
+    said = [written(weight) for weight in weights]
+    most = said[int(to_array(weights).argmax())]
+    return [named(tokens, n) for n, weight in enumerate(said) if weight == most], most
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as they stand in a sentence, the first three if there are more.
+
+    >>> listed("a"), listed("ab"), listed("abcde")
+    ('a', 'a and b', 'a, b, c and 2 others')
+    """
+    *before, last = names
+    if len(before) >= MOST_NAMED:
+        others = len(before) + 1 - MOST_NAMED
+        before, last = before[:MOST_NAMED], f"{others} other{'s' * (others > 1)}"
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def click_attribute(click: Mapping[str, Any] | None) -> str:
