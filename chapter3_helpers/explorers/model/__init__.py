@@ -3,10 +3,15 @@
 ==============  =====================================================================
 file            what it holds
 ==============  =====================================================================
-``explorer``    ``model_explorer``: its controls and what it draws
+``explorer``    ``model_explorer`` and its controls
+``state``       a window of the weights, drawn and measured, and one head
+``panels``      what is drawn of it
 ``reading``     what is taken for weights, and what is refused, with what to do
 ``measures``    what each head does, as numbers
 ``montage``     all heads as one picture, and one head as a large one
+``pixels``      weights as pixels
+``ranking``     the heads in the order of a measure
+``text``        a long text in the colours of a row
 ==============  =====================================================================
 """
 

@@ -1,0 +1,134 @@
+"""What is drawn: all heads, those that come first by a measure, and one of them in large."""
+
+from collections.abc import Sequence
+
+from chapter3_helpers._figures.writing import short
+from chapter3_helpers.explorers.core.lines import Lines
+from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
+from chapter3_helpers.explorers.model.measures import LOST, sentence
+from chapter3_helpers.explorers.model.montage import Large, Montage
+from chapter3_helpers.explorers.model.ranking import Ranking
+from chapter3_helpers.explorers.model.state import ModelState
+from chapter3_helpers.explorers.model.text import Text
+
+AS_TABLE, AS_LINES = 16, 24  # tokens, at most
+LISTED = 6  # heads
+LARGEST = 12  # weights of a row
+CLICK_ROW = {"q": "row"}
+
+
+def model_panels(
+    state: ModelState, *, sort: str, layer: int, head: int, row: int, layers: range
+) -> list[Panel]:
+    """Return all heads, those that come first by a measure, and one of them in large."""
+    read, window, measures = state.read, state.window, state.measures
+    places = [(i, j) for i in layers for j in range(len(read.layers[i]))]
+    names = [f"layer {read.numbers[i]}, head {j}" for i, j in places]
+    chosen = places.index((layer, head))
+    listed = measures.order(sort)[:LISTED] if sort in measures.names else []
+    outlined = [(places[n][0] - layers.start, places[n][1]) for n in listed]
+    if chosen not in listed:
+        listed = [*listed, chosen]
+    queries, keys = _labels(read.tokens), _labels(read.keys)
+    weights, hidden = window.of(state.weights), window.hidden(*window.shape)
+    longest = max(len(queries), len(keys))
+    panels: list[Panel] = [
+        Montage(
+            state.tiles,
+            chosen=(layer - layers.start, head),
+            first=layers.start,
+            outlined=outlined,
+            said=names[chosen],
+        ),
+        Note(sentence(measures, chosen, names[chosen].capitalize()) + _passed_over(state)),
+        Ranking(
+            measures,
+            listed,
+            [places[n] for n in listed],
+            read.numbers,
+            chosen,
+            sort,
+        ),
+    ]
+    if longest <= AS_TABLE:
+        marked = {"hidden": hidden, "marked_row": row, "click": CLICK_ROW}
+        panels.append(Matrix(names[chosen], weights, queries, keys, **marked))
+    else:
+        panels.append(Large(names[chosen], weights, window, row, queries[row]))
+    panels.append(_row(state, row, f"where {queries[row]} looks", keys))
+    if longest <= AS_LINES:
+        panels.append(
+            Lines("the same, as lines", weights, queries, keys, hidden, row, click=CLICK_ROW)
+        )
+    else:
+        panels += _texts(state, row)
+    return panels
+
+
+def _labels(tokens: Sequence[str]) -> list[str]:
+    return [f"{i} {short(visible(token))}" for i, token in enumerate(tokens)]
+
+
+def visible(token: str) -> str:
+    """Return a token so that it can be seen, and stays on one line.
+
+    >>> visible("two\\n"), visible("")
+    ('two↵', '(empty)')
+    """
+    return token.translate(SIGNS) or "(empty)"
+
+
+SIGNS = {ord("\n"): "↵", ord("\r"): "↵", ord("\t"): "⇥"}
+
+
+def _passed_over(state: ModelState) -> str:
+    """Say what is not shown, if there is anything."""
+    read, said = state.read, []
+    parts = [
+        ("layers", state.layers, len(read.layers)),
+        ("rows", state.window.rows, len(read.tokens)),
+        ("columns", state.window.columns, len(read.keys)),
+    ]
+    cut = [
+        f"{name} {part.start} to {part.stop - 1} of {count:,}"
+        for name, part, count in parts
+        if len(part) < count
+    ]
+    if cut:
+        said.append(f" Shown are {', '.join(cut)}.")
+    if read.unread:
+        said.append(f" “{visible(read.unread[0])}” was generated last and has no row yet.")
+    return "".join(said)
+
+
+def _row(state: ModelState, row: int, title: str, keys: Sequence[str]) -> Bars:
+    """Return the numbers of one row: all, or the largest of them and what the others sum to."""
+    weights = state.weights[row]
+    nowhere = 1 - weights.sum().item()
+    numbers = range(row + 1 if state.read.causal else len(weights))
+    if len(numbers) > LARGEST:
+        numbers = weights[: len(numbers)].topk(LARGEST).indices.sort().values.tolist()
+    named = {keys[k]: weights[k].item() for k in numbers}
+    others = len(weights[: row + 1] if state.read.causal else weights) - len(named)
+    if others:
+        named[f"{others} others"] = 1 - nowhere - sum(named.values())
+    if nowhere > LOST:
+        named["to no token"] = nowhere
+    return Bars(title, [*named], [*named.values()], 2, side="k", numbers=[*numbers])
+
+
+def _texts(state: ModelState, row: int) -> list[Panel]:
+    """Return the tokens in the colours of a row of weights, those of the queries to be clicked."""
+    read, (rows, columns) = state.read, (state.window.rows, state.window.columns)
+    looks = f"what “{visible(read.tokens[row])}” ({row}) looks at"
+    weights = state.weights[row, columns.start : columns.stop]
+    queries, keys = (
+        [visible(token) for token in tokens[part.start : part.stop]]
+        for tokens, part in ((read.tokens, rows), (read.keys, columns))
+    )
+    if not read.cross and rows == columns:
+        return [Text(looks, keys, columns.start, weights, "qk", row, CLICK_ROW)]
+    return [
+        Text("whose row is read", queries, rows.start, None, "q", row, CLICK_ROW),
+        Text(looks, keys, columns.start, weights, "k"),
+    ]
