@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import nbformat
 from playwright.sync_api import Page
 
-from chapter3_helpers.explorers.core.controls import Board, Thumbnails
+from chapter3_helpers.explorers.core.controls import Buttons
 from chapter3_helpers.explorers.core.panels import escape
 from chapter3_helpers.explorers.core.style import STYLE
 from chapter3_helpers.explorers.core.widget import Explorer
@@ -72,19 +72,13 @@ def first_state(explorer: Explorer) -> tuple[str, str]:
 def small_pictures(explorer: Explorer) -> str:
     """Return the pictures to choose from, with their names, as they stand under their buttons."""
     for control in explorer.controls:
-        if isinstance(control, Board):
-            pictures = explorer.places[control.name].children
-            return f'<div class="c3-board">{"".join(picture.value for picture in pictures)}</div>'
-        if isinstance(control, Thumbnails) and control.is_shown(explorer.settings):
+        if control.stands == "on a picture" and control.is_shown(explorer.settings):
             widget = explorer.widgets[control.name]
-            chosen = widget.index
+            names = widget._options_labels if isinstance(control, Buttons) else []
             buttons = "".join(
-                f"<label><input type=radio{' checked' * (i == chosen)}>{escape(name)}</label>"
-                for i, name in enumerate(widget._options_labels)
+                f"<label><input type=radio{' checked' * (i == widget.index)}>{escape(name)}</label>"
+                for i, name in enumerate(names)
             )
-            pictures = explorer.places[control.name].children[0].value
-            return (
-                f'<div class="c3-thumbnails">{pictures}'
-                f'<div class="c3-buttons"><div class="widget-radio-box">{buttons}</div></div></div>'
-            )
+            box = f'<div class="c3-buttons"><div class="widget-radio-box">{buttons}</div></div>'
+            return f'<div class="c3-{control.kind}">{explorer.pictures}{box * bool(names)}</div>'
     return ""

@@ -16,13 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from chapter3_helpers.explorers.core.controls import (
-    Board,
     Choice,
     Clicked,
     Control,
     Settings,
     Steps,
-    Thumbnails,
     call,
 )
 from chapter3_helpers.explorers.core.style import CSS
@@ -129,24 +127,13 @@ class Recording:
 
     def view(self) -> str:
         """Return what the explorer shows now: what lies under buttons, the panels, the code."""
-        under = "".join(
-            self.explorer.places[control.name].children[0].value
-            for control in self.explorer.controls
-            if isinstance(control, Thumbnails)
-        )
-        under += "".join(
-            picture.value
-            for control in self.explorer.controls
-            if isinstance(control, Board)
-            for picture in self.explorer.places[control.name].children
-        )
         code = self.explorer.code(self.explorer.settings)
         recorded = [c.name for c in self.others if isinstance(c, Clicked)]
         if self.starts(self.explorer.settings):
             recorded += self.clicked
         shown = without_clicks(self.explorer.view.value, recorded)
         shown = without_drags(shown, [control.name for control in self.controls])
-        return "\0".join([under, shown, html.escape(code)])
+        return "\0".join([self.explorer.pictures, shown, html.escape(code)])
 
     def starts(self, settings: Settings) -> bool:
         """Return whether clicks are recorded: where all but what clicks set is as at the start."""

@@ -158,7 +158,7 @@ def test_the_keyboard_reaches_all_labels_of_a_side_in_one_stop_and_keeps_its_pla
     assert focused().startswith("Ann attends most to")
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
-    assert focused().startswith("saw is attended to most by")
+    assert focused().startswith("1 saw is attended to most by")
 
 
 def test_controls_stay_in_sight_while_panels_scroll_under_them(big, page):

@@ -53,10 +53,12 @@ class Control:
 
     ``enabled`` says for which settings the control means something; it is not shown for others.
     ``presented`` says whether it is there while the explorer is presented. ``kind`` says how a page
-    shows it: how a recording draws it, and how a test moves and reads it.
+    shows it: how a recording draws it, and how a test moves and reads it. ``stands`` says where:
+    "in the bar", "on a picture" that a ``Heads`` panel draws, or nowhere ("").
     """
 
     kind: ClassVar[str]
+    stands: ClassVar[str] = "in the bar"
 
     name: str
     label: str
@@ -185,7 +187,8 @@ class Steps(Control):
 
     def read(self, shown: str, settings: Settings) -> Any:
         if self.offered(settings) is None:
-            return type(self.default)(shown)
+            number, *_ = shown.split()  # before the name of a token on its button
+            return type(self.default)(number)
         return super().read(shown, settings)
 
     def build(self, settings: Settings) -> widgets.Widget:
@@ -241,6 +244,7 @@ class Thumbnails(Buttons):
     """
 
     kind = "thumbnails"
+    stands = "on a picture"
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
         box = widgets.Box([widgets.HTML(), widget], layout=widgets.Layout(width="100%"))
@@ -257,6 +261,7 @@ class Clicked(Steps):
     """
 
     kind = "clicked"
+    stands = ""
     enabled: Callable[..., bool] = lambda: False
 
     @property
@@ -279,6 +284,7 @@ class Board(Clicked):
     """What a click on a picture above the panels sets. The picture stays; a frame moves over it."""
 
     kind = "board"
+    stands = "on a picture"
     enabled: Callable[..., bool] = lambda: True
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:

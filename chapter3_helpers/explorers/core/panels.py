@@ -180,6 +180,10 @@ class Heads(Panel):
         )
         return f'<div class="c3g">{images}</div>'
 
+    def layers(self) -> list[str]:
+        """Return what lies one over the other under the buttons, the lowest first."""
+        return [self.html()]
+
 
 @lru_cache
 def _palette() -> np.ndarray:

@@ -45,13 +45,11 @@ import ipywidgets as widgets
 from traitlets import TraitError
 
 from chapter3_helpers.explorers.core.controls import (
-    Board,
     Clicked,
     Control,
     Settings,
     Steps,
     TextField,
-    Thumbnails,
     arguments,
     call,
 )
@@ -129,6 +127,7 @@ class Explorer(widgets.VBox):
         self._panels, self._own = panels, own
         self._quiet = True  # while several controls change together, the view waits
         self._drawn = ""  # the last picture; it stays, dimmed, while a text can't be read
+        self.pictures = ""  # what controls stand on
         defaults = {control.name: control.default for control in controls}
         self.widgets: dict[str, widgets.Widget] = {
             control.name: control.build(defaults) for control in controls
@@ -160,10 +159,10 @@ class Explorer(widgets.VBox):
         for button in (self.code_button, self.present_button):
             button.observe(self._changed, names="value")
         self.places = {c.name: c.place(self.widgets[c.name]) for c in self.controls}
-        below = [self.places[c.name] for c in self.controls if isinstance(c, Thumbnails | Board)]
-        above = [
-            self.places[c.name] for c in self.controls if not isinstance(c, Thumbnails | Clicked)
-        ]
+        above, below = (
+            [self.places[c.name] for c in self.controls if c.stands == where]
+            for where in ("in the bar", "on a picture")
+        )
         tools = widgets.HBox([self.reset_button, self.code_button, self.present_button])
         typed = [self.places[c.name] for c in self.controls if isinstance(c, TextField)]
         inside = [*above, tools]
@@ -343,7 +342,7 @@ class Explorer(widgets.VBox):
             self._drawn = render(panels, present)
             shown, code = self._drawn, self.code(settings) if self.code_button.value else ""
             said = ""
-            self._draw_thumbnails(panels)
+            self._draw_pictures(panels)
         except Exception as error:
             told: Exception | str = error
             if not isinstance(error, ValueError):
@@ -361,14 +360,15 @@ class Explorer(widgets.VBox):
         self.code_view.value = f'<div class="c3"><pre><code>{escape(code)}</code></pre></div>'
         self.code_view.layout.display = None if code else "none"
 
-    def _draw_thumbnails(self, panels: Sequence[Panel]) -> None:
-        """Draw what lies under the buttons of a ``Thumbnails`` control."""
-        heads = next((panel for panel in panels if isinstance(panel, Heads)), None)
-        for control in self.controls:
-            if heads and isinstance(control, Thumbnails | Board):
-                self.places[control.name].children[0].value = heads.html()
-            if heads and isinstance(control, Board):
-                self.places[control.name].children[1].value = heads.frame()
+    def _draw_pictures(self, panels: Sequence[Panel]) -> None:
+        """Draw what the controls that stand on a picture stand on."""
+        for heads in (panel for panel in panels if isinstance(panel, Heads)):
+            layers = heads.layers()
+            self.pictures = "".join(layers)
+            for control in self.controls:
+                if control.stands == "on a picture":
+                    for n, layer in enumerate(layers):
+                        self.places[control.name].children[n].value = layer
 
     def __repr__(self) -> str:
         return f"Explorer: {self.name}. Run this cell in JupyterLab to move its controls."

@@ -65,7 +65,10 @@ class Montage(Heads):
         corner = f'<text x="{LEFT - 6}" y="{TOP - 5}" text-anchor="end">layer</text>'
         return self._svg(f'<image href="{tiles.picture}" {self._at()}/>{corner}{"".join(numbers)}')
 
-    def frame(self) -> str:
+    def layers(self) -> list[str]:
+        return [self.html(), self._frame()]
+
+    def _frame(self) -> str:
         """Return what moves over the picture."""
         (layer, head), counts = self.chosen, self.values.heads
         axes = {
