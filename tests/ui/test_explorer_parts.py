@@ -326,11 +326,16 @@ def test_a_frame_over_a_picture_moves_by_mouse_and_arrows_and_the_picture_stays(
         heads.clicked |= chosen
         heads.settle(f"{chosen} should be shown")
 
-    def click(board, column, row):  # the middle of one of 4 times 3, say
+    def place(board, column, row):  # the middle of one of 4 times 3, say
         (across, columns), (down, rows) = column, row
         box = board.bounding_box()
-        x, y = (across + 0.5) / columns * box["width"], (down + 0.5) / rows * box["height"]
-        board.click(position={"x": x, "y": y})
+        return {
+            "x": (across + 0.5) / columns * box["width"],
+            "y": (down + 0.5) / rows * box["height"],
+        }
+
+    def click(board, column, row):
+        board.click(position=place(board, column, row))
 
     picture = heads.root.locator(".c3-board image")
     picture.evaluate("image => (image.dataset.kept = '')")
@@ -351,8 +356,17 @@ def test_a_frame_over_a_picture_moves_by_mouse_and_arrows_and_the_picture_stays(
     large = heads.root.locator(".c3large [data-board]")
     click(large, (3, 30), (11, 30))
     settle(row=11)
+    read = heads.root.locator(".c3read")
+    weight = model.state(model.settings | heads.clicked).weights[11, 3]
+    expect(read).to_have_text(f"11 t4  → 3 t3 : {weight:.2f}")
     page.keyboard.press("ArrowUp")
     settle(row=10)
+    large.hover(position=place(large, (29, 30), (28, 30)))
+    expect(read).to_have_text("28 t0  → 29 t1 : hidden")
+    large.hover(position=place(large, (9, 30), (10, 30)))
+    assert "TR - 9" in marked(heads, "k")
+    page.mouse.move(0, 0)
+    expect(read).to_have_text("point at a weight to read it")
     heads.root.get_by_text("evenness", exact=True).first.click()
     best = model.state(model.settings).measures.order("evenness")[0]
     heads.settle("it should be sorted", lambda found: found["sort"] == "evenness")

@@ -14,7 +14,9 @@
 //
 // data-board is a picture of equal rows and columns, one of them framed: {"down": ["row", 0, 300, 7]} is
 // the setting that says which, its first value, how many there are and where the frame stands. A click
-// moves it there, an arrow key to the next.
+// moves it there, an arrow key to the next. data-cells says of what its pixels are the weights:
+// {"q": [0, ["0 the", "1 cat"]], ...} are the first query and the names from there on. Pointing at a pixel
+// writes both names and the weight into the figure's .c3read.
 //
 // A page of the book loads this file as it is; hands_widget.js follows it in a notebook.
 
@@ -22,7 +24,8 @@
 // where nothing does.
 function c3Hands(root, change) {
   const SIDES = ["q", "k", "r", "c", "strip"];
-  let hovered = null; // what the mouse is over
+  let hovered = null; // what the mouse is over: the numbers, or in a picture of weights how far across and down
+  let read = {}; // the last picture whose weights were read
   let resting = false; // the keyboard points: a picture that changes under the mouse is no pointing
   let focused = null; // where the keyboard is: which drawing, which stop in it, which of its labels
 
@@ -36,10 +39,39 @@ function c3Hands(root, change) {
     return found;
   }
 
+  // What a pixel of a picture of weights stands for.
+  function pixel({ across, down }) {
+    const board = root.querySelector("[data-cells]");
+    if (!board) return {};
+    const { q, k } = JSON.parse(board.dataset.cells);
+    const [i, j] = [[q, down], [k, across]].map(([[, names], share]) => Math.min(names.length - 1, Math.floor(share * names.length)));
+    const level = levels(board.closest("svg").querySelector("image").getAttribute("href"))?.[i * (k[1].length + 1) + 1 + j];
+    const weight = level > 100 ? ": hidden" : level >= 0 ? `: ${(level / 100).toFixed(2)}` : "";
+    return { q: q[0] + i, k: k[0] + j, said: `${q[1][i]} → ${k[1][j]}${weight}` };
+  }
+
+  // The pixels of a PNG: a byte each, and one before each row. They are weights in hundredths, and not
+  // read from a canvas, which a browser may falsify lest it tells who it is.
+  function levels(address) {
+    if (read.address === address) return read.levels;
+    const now = (read = { address }), parts = [];
+    const bytes = Uint8Array.from(atob(address.split(",")[1]), (letter) => letter.charCodeAt(0)), view = new DataView(bytes.buffer);
+    for (let at = 8, size; at < bytes.length; at += size + 12) {
+      size = view.getUint32(at);
+      if (view.getUint32(at + 4) === 0x49444154) parts.push(bytes.subarray(at + 8, at + 8 + size)); // IDAT
+    }
+    const stream = new Blob(parts).stream().pipeThrough(new DecompressionStream("deflate"));
+    new Response(stream).arrayBuffer().then((unpacked) => { now.levels = new Uint8Array(unpacked); mark(); });
+  }
+
   // Mark what is pointed at, wherever it stands.
   function mark() {
     const held = root.querySelector(":focus-visible"); // not what a click has left the focus on
-    const at = hovered ? meant(hovered) : meant(held);
+    const at = hovered && "across" in hovered ? pixel(hovered) : hovered ?? meant(held);
+    for (const place of root.querySelectorAll(".c3read")) {
+      const said = at.said ?? place.dataset.hint;
+      if (place.textContent !== said) place.textContent = said; // or this would be a new picture
+    }
     for (const side of SIDES) {
       root.toggleAttribute(`data-pointed-${side}`, side in at);
       for (const thing of root.querySelectorAll(`[data-at-${side}]`)) thing.removeAttribute(`data-at-${side}`);
@@ -195,15 +227,20 @@ function c3Hands(root, change) {
     mark();
   }
 
-  const point = (element) => { hovered = element?.closest(SIDES.map((side) => `[data-${side}]`).join()) ?? null; mark(); };
+  function point({ target, clientX, clientY }) {
+    const { left, top, width, height } = target.getBoundingClientRect(), found = meant(target);
+    if ("cells" in target.dataset) hovered = { across: (clientX - left) / width, down: (clientY - top) / height };
+    else hovered = Object.keys(found).length ? found : null;
+    mark();
+  }
   const listeners = {
-    mouseover: (event) => resting || point(event.target),
+    mouseover: (event) => resting || point(event),
     mousemove: (event) => {
-      if (!resting || !(event.movementX || event.movementY)) return;
+      if (resting ? !(event.movementX || event.movementY) : !("cells" in event.target.dataset)) return;
       resting = false;
-      point(event.target);
+      point(event);
     },
-    mouseleave: () => point(null),
+    mouseleave: () => { hovered = null; mark(); },
     click: (event) => (clickBoard(event), click(event.target)),
     pointerdown: hold,
     pointermove: drag,

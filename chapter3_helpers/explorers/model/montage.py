@@ -14,19 +14,21 @@ LEFT, TOP = 48, 20  # pixels for the numbers of layers, and of heads
 LETTERS = 14  # pixels that a number needs
 
 
-def board(axes: Mapping[str, tuple[str, int, int, int]], name: str, said: str, at: str) -> str:
+def board(name: str, said: str, at: str, **data: Any) -> str:
     """Return what can be clicked and what the Tab key reaches, over a picture.
 
     Args:
-        axes: for "across" and "down" the setting, its first value, how many there are, and where
-            the frame stands.
         name: of what is chosen.
         said: what is chosen, in words.
         at: where it stands, as attributes of SVG.
+        data: ``board`` and ``cells``, as in ``hands.js``.
     """
-    text = escape(json.dumps(axes, separators=(",", ":")))
+    found = "".join(
+        f' data-{key}="{escape(json.dumps(value, separators=(",", ":"), ensure_ascii=False))}"'
+        for key, value in data.items()
+    )
     return (
-        f'<rect class="c3board" data-board="{text}" data-stop="{name}" tabindex=0 role=slider '
+        f'<rect class="c3board"{found} data-stop="{name}" tabindex=0 role=slider '
         f'aria-label="{name}" aria-valuetext="{escape(said)}" {at}/>'
     )
 
@@ -82,7 +84,7 @@ class Montage(Heads):
             f'width="{wide}" height="{high}"/>'
             for kind, i, j in marks
         ]
-        return self._svg("".join(rects) + board(axes, "head", self.said, self._at()))
+        return self._svg("".join(rects) + board("head", self.said, self._at(), board=axes))
 
     def _at(self) -> str:
         wide, high = self.values.tile
@@ -108,14 +110,16 @@ class Large(Panel):
         weights: tensor (T, S), or a part of it.
         window: which part that is.
         row: the query that is read.
-        said: this query in words.
+        queries: the names of all of them.
+        keys: the names of all of them.
     """
 
     title: str
     weights: Any
     window: Window
     row: int
-    said: str
+    queries: Sequence[str]
+    keys: Sequence[str]
 
     @property
     def marked_row(self) -> int:
@@ -127,16 +131,23 @@ class Large(Panel):
 
     def html(self) -> str:
         levels = self.window.levels(self.weights)
-        (high, wide), rows = levels.shape, self.window.rows
+        (high, wide), rows, columns = levels.shape, self.window.rows, self.window.columns
         scale = max(1, LARGE // max(high, wide))
         at = self.row - rows.start
         width, height = scale * wide, scale * high
-        area = f'x="1" y="1" width="{width}" height="{height}"'
+        over = f'x="1" y="1" width="{width}" height="{height}"'
         line = f'x="0" y="{1 + scale * at}" width="{width + 2}" height="{scale}"'
         down = {"down": ("row", rows.start, high, at)}
+        cells = {
+            "q": (rows.start, self.queries[rows.start : rows.stop]),
+            "k": (columns.start, self.keys[columns.start : columns.stop]),
+        }
+        chosen = board("query", self.queries[self.row], over, board=down, cells=cells)
+        hint = "point at a weight to read it"
         return (
             f'<figure class="c3v c3large"><figcaption>{escape(self.title)}</figcaption>'
             f'<svg class="c3pixels" viewBox="0 0 {width + 2} {height + 2}" width="{width + 2}" '
-            f'role="group" aria-label="{escape(self.title)}"><image href="{png(levels)}" {area}/>'
-            f'<rect class="frame" {line}/>{board(down, "query", self.said, area)}</svg></figure>'
+            f'role="group" aria-label="{escape(self.title)}"><image href="{png(levels)}" {over}/>'
+            f'<rect class="frame" {line}/>{chosen}</svg>'
+            f'<div class="c3read" data-hint="{hint}">{hint}</div></figure>'
         )

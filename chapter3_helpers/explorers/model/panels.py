@@ -54,7 +54,7 @@ def model_panels(
         marked = {"hidden": hidden, "marked_row": row, "click": CLICK_ROW}
         panels.append(Matrix(names[chosen], weights, queries, keys, **marked))
     else:
-        panels.append(Large(names[chosen], weights, window, row, queries[row]))
+        panels.append(Large(names[chosen], weights, window, row, queries, keys))
     panels.append(_row(state, row, f"where {queries[row]} looks", keys))
     if longest <= AS_LINES:
         panels.append(
