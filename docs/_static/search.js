@@ -13,9 +13,10 @@ const c3Search = (() => {
   }
 
   // Chinese puts no spaces between words: every two characters side by side are one here. A name in
-  // code is a word, and so are its parts.
+  // code is a word, and so are its parts. A number is one word, 1,024 the same as 1024.
   function words(text) {
-    return [...text.toLowerCase().matchAll(/(\p{Script=Han}+)|[\p{L}\p{N}_]+/gu)].flatMap(([word, chinese]) => {
+    const whole = text.toLowerCase().replace(/(\d),(?=\d{3}(?!\d))/g, "$1");
+    return [...whole.matchAll(/(\p{Script=Han}+)|\d+\.\d+|[\p{L}\p{N}_]+/gu)].flatMap(([word, chinese]) => {
       if (chinese) return chinese.length < 3 ? [word] : [...chinese].slice(1).map((sign, i) => chinese[i] + sign);
       const parts = word.split("_").filter((part) => part.length > 2);
       return [...new Set([stem(word), ...(word.includes("_") ? parts.map(stem) : [])])];
