@@ -14,6 +14,8 @@ CONSTRAINTS := constraints.txt
 INSTALLED := $(VENV)/.installed
 BOOK_INSTALLED := $(VENV)/.book-installed
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
+# make lab TRANSLATION=zh_CN shows the series in Chinese. (LANGUAGE is a word of the desktop's.)
+TRANSLATION ?=
 
 # Jupyter, IPython and matplotlib keep their files in here, so that nothing outside is touched. No
 # target below has $(CURDIR) in its name: a blank in it would make two targets of one.
@@ -64,7 +66,7 @@ TOLERANT := -p tests.regression.tolerance
 # (One worker more than cores was slower: what browser tests wait for runs on the same cores.)
 SIDE_BY_SIDE := -n logical --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup lab test test-python test-notebooks test-ui check-torch book questions bench regen lint format clean
+.PHONY: help setup lab test test-python test-notebooks test-ui check-torch book questions translate bench regen lint format clean
 
 help:  ## list the targets (this one is the default)
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
@@ -77,13 +79,14 @@ $(INSTALLED): $(CONSTRAINTS) pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint $(CONSTRAINTS) --editable '.[test]'
 	@touch $@
 
-lab: setup  ## open the series in JupyterLab, at the first notebook
+lab: setup  ## open the series in JupyterLab, at the first notebook: TRANSLATION=zh_CN in Chinese
+	$(if $(TRANSLATION),python -m tools.translations.notebooks $(TRANSLATION))
 	@mkdir -p "$(JUPYTER_CONFIG_DIR)/labconfig" "$(JUPYTER_CONFIG_DIR)/custom"
 	@echo "$$CUSTOM_CSS" > "$(JUPYTER_CONFIG_DIR)/custom/custom.css"
 	@mkdir -p "$(IPYTHONDIR)/profile_default"
 	@echo "$$KERNEL_CONFIG" > "$(IPYTHONDIR)/profile_default/ipython_kernel_config.py"
 	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}, "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": false}}' > "$(JUPYTER_CONFIG_DIR)/labconfig/default_setting_overrides.json"
-	jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=notebooks --LabApp.default_url=/lab/tree/$(notdir $(firstword $(NOTEBOOKS))) $(LAB_ARGS)
+	jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=notebooks$(TRANSLATION:%=/%) --LabApp.default_url=/lab/tree/$(notdir $(firstword $(NOTEBOOKS))) $(LAB_ARGS)
 
 # One thread each: workers with more would wait for one another.
 test test-python test-notebooks check-torch: export OMP_NUM_THREADS ?= 1
@@ -122,6 +125,9 @@ book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, 
 questions: setup  ## write notebooks/questions.md and when_it_does_not_work.md from their data in docs/
 	python -m tools.questions_page
 	python -m tools.symptoms_page
+
+translate: setup  ## bring the catalogues in locale/ up to date with the English, and say how far they are
+	python -m tools.translations
 
 bench: setup  ## measure every implementation of attention: table, JSON and plot in benchmarks/
 	python -m chapter3_helpers.benchmarks $(BENCH_ARGS)

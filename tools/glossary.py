@@ -1,6 +1,7 @@
 """The glossary as data: what each term is called, what it is, and which notebook builds it."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,13 +47,17 @@ def find(text: str, notebook: str) -> Term | None:
     return min(rows, key=lambda row: row.notebook != notebook, default=None)
 
 
-def table() -> str:
-    """Return the table that stands at the end of the page to come back to."""
-    lines = ["| English | what it is | Chinese | notebook |", "|---|---|---|---|"]
+def table(say: Callable[[str], str] = str) -> str:
+    """Return the table that stands at the end of the page to come back to.
+
+    ``say`` gives a text in another language.
+    """
+    names = [say(name) for name in ("English", "what it is", "Chinese", "notebook")]
+    lines = [f"| {' | '.join(names)} |", "|---|---|---|---|"]
     for row in sorted(TERMS, key=lambda row: row.term.casefold()):
         link = f"[{row.notebook}]({row.path.name})"
         chinese = ", ".join(row.chinese)
-        lines.append(f"| {row.term} | {row.sentence} | {chinese} | {link} |")
+        lines.append(f"| {row.term} | {say(row.sentence)} | {chinese} | {link} |")
     return "\n".join(lines)
 
 

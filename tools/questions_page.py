@@ -6,10 +6,12 @@ page of the book of it, and ``passages.py`` there gives the questions to the sea
 
 import json
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from tools.notebook_files import NOTEBOOKS, notebook_paths, read
+from tools.translations.blocks import replace
 
 DATA = NOTEBOOKS.parent / "docs" / "question_data.json"
 PAGE = NOTEBOOKS / "questions.md"
@@ -79,31 +81,37 @@ def link(text: str, notebook: str, heading: str) -> str:
     return text if re.search(r"[()]", heading) else f"[{text}]({target})"
 
 
-def entry(row: dict[str, Any]) -> str:
+def entry(row: dict[str, Any], say: Callable[[str], str]) -> str:
     """Return what the page says of a question."""
     parts = [", ".join(f"`{word}`" for word in row["words"])]
     if name := row["in_class"]:
         notebook, heading = in_class()[name]
-        kind = f"exercise {name}" if name[0].isdigit() else f"the explorer of {notebook[:2]}"
-        parts.append(f"In class: {link(kind, notebook, heading)}")
+        kind = say("exercise") if name[0].isdigit() else say("the explorer of")
+        number = name if name[0].isdigit() else notebook[:2]
+        parts.append(f"{say('In class:')} {link(f'{kind} {number}', notebook, heading)}")
     asked = (f"[{i}]({address(place)})" for i, place in enumerate(row["asked_in"], 1))
-    parts.append(f"Came up in {' '.join(asked)}")
-    question = row["question"]
+    parts.append(f"{say('Came up in')} {' '.join(asked)}")
+    question = say(row["question"])
     if row["answer"]:
         question = link(question, **row["answer"])
-    return f"- {question}\\\n  {row['in_short']}\\\n  {'. '.join(parts)}."
+    return f"- {question}\\\n  {say(row['in_short'])}\\\n  {'. '.join(parts)}."
 
 
-def page() -> str:
-    """Return the page, by topic in the order of the data; unanswered questions come last."""
+def page(say: Callable[[str], str] = str) -> str:
+    """Return the page, by topic in the order of the data; unanswered questions come last.
+
+    ``say`` gives a text in another language.
+    """
     topics: dict[str, list] = {}
     for row in sorted(rows(), key=lambda row: -len(row["asked_in"])):
         topics.setdefault(row["topic"] if row["answer"] else UNANSWERED, []).append(row)
     order = [*dict.fromkeys(row["topic"] for row in rows()), UNANSWERED]
-    text = [INTRODUCTION]
+    text = [replace(INTRODUCTION, say)]
     for topic in order:
         if topic in topics:
-            text.append(f"## {topic}\n\n" + "\n".join(map(entry, topics[topic])) + "\n")
+            text.append(
+                f"## {say(topic)}\n\n" + "\n".join(entry(row, say) for row in topics[topic]) + "\n"
+            )
     return "\n".join(text)
 
 

@@ -4,10 +4,12 @@
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from tools.notebook_files import NOTEBOOKS
 from tools.questions_page import link, sections
+from tools.translations.blocks import replace
 
 DATA = NOTEBOOKS.parent / "docs" / "symptoms.json"
 PAGE = NOTEBOOKS / "when_it_does_not_work.md"
@@ -27,23 +29,27 @@ def symptoms() -> list[dict[str, Any]]:
     return json.loads(DATA.read_text("utf-8"))["symptoms"]
 
 
-def entry(cause: dict[str, Any]) -> str:
+def entry(cause: dict[str, Any], say: Callable[[str], str]) -> str:
     """Return a row: the cause, the line that tells it, and the notebook that shows it."""
     notebook, heading = cause["shown"]["notebook"], cause["shown"]["heading"]
     if heading not in sections(notebook):
         raise ValueError(f"{notebook} has no heading {heading!r}")
     shown = link(notebook[:2], notebook, heading)
-    return f"| {cause['cause']} | `{cause['line']}` | {shown} |"
+    return f"| {say(cause['cause'])} | `{cause['line']}` | {shown} |"
 
 
-def page() -> str:
-    """Return the page, a table for each symptom."""
-    text = [INTRODUCTION]
+def page(say: Callable[[str], str] = str) -> str:
+    """Return the page, a table for each symptom.
+
+    ``say`` gives a text in another language.
+    """
+    text = [replace(INTRODUCTION, say)]
+    names = " | ".join(say(name) for name in ("cause", "true if so", "shown in"))
     for symptom in symptoms():
-        note = f"{symptom['note']}\n\n" if symptom["note"] else ""
-        table = "\n".join(map(entry, symptom["causes"]))
-        head = "| cause | true if so | shown in |\n|---|---|---|"
-        text.append(f"## {symptom['symptom']}\n\n{note}{head}\n{table}\n")
+        note = f"{say(symptom['note'])}\n\n" if symptom["note"] else ""
+        table = "\n".join(entry(cause, say) for cause in symptom["causes"])
+        head = f"| {names} |\n|---|---|---|"
+        text.append(f"## {say(symptom['symptom'])}\n\n{note}{head}\n{table}\n")
     return "\n".join(text)
 
 

@@ -1,0 +1,71 @@
+"""What a test can see of a translation: that it holds what its source holds."""
+
+import re
+from collections import Counter
+
+from tools import glossary
+from tools.translations.blocks import CODE_OR_FORMULA, MARKDOWN
+
+ROLE = re.compile(r"\{\w+\}`([^`<]*)<([^>]+)>`")  # a link in a page of docs/
+HAN = "[\u4e00-\u9fff]"
+WITHOUT_BLANK = re.compile(rf"{HAN}\*{{0,2}}[\w`$]|[\w`$]\*{{0,2}}{HAN}", re.ASCII)
+ENGLISH_SIGN = re.compile(rf"{HAN}\*{{0,2}}[,;:?!.(]|[,;:?!)]\*{{0,2}}{HAN}")
+
+
+def contents(text: str) -> dict[str, Counter]:
+    """Count what a block must keep, and what is wrong with how it is shown."""
+    formulas = []
+
+    def take_formula(found: re.Match) -> str:
+        if found[1]:  # code
+            return found[0]
+        formulas.append(found[0])
+        return "@@"  # as JupyterLab does before it looks for bold
+
+    text = ROLE.sub(r"[\1](\2)", text)
+    kinds = ("inline code", "digits", "links", "bold", "stray asterisks", "line breaks")
+    found: dict[str, list] = {kind: [] for kind in kinds}
+    depth = 0
+    for block in MARKDOWN.parse(CODE_OR_FORMULA.sub(take_formula, text)):
+        for token in block.children or ():
+            if token.type == "code_inline":
+                found["inline code"].append(token.content)
+            elif token.type == "link_open":
+                found["links"].append(token.attrs["href"])
+            elif token.type == "softbreak":
+                found["line breaks"].append("\n")
+            elif token.type == "text":
+                found["digits"] += re.findall(r"\d+(?:[.,]\d+)*", token.content)
+                found["stray asterisks"] += re.findall(r"\*+", token.content)
+            depth += {"strong_open": 1, "strong_close": -1}.get(token.type, 0)
+            if token.type == "strong_open":
+                found["bold"].append("")
+            elif depth and token.content:
+                found["bold"][-1] += token.content
+    found["formulas"] = [" ".join(formula.split()) for formula in formulas]
+    return {kind: Counter(items) for kind, items in found.items()}
+
+
+def faults(text: str, said: str, notebook: str = "") -> list[str]:
+    """Return what is wrong with a translation, by what a machine can see."""
+    ours, theirs = contents(text), contents(said)
+    wrong = []
+    for kind in ("inline code", "formulas", "digits", "links", "stray asterisks", "line breaks"):
+        for items, word in (
+            (ours[kind] - theirs[kind], "lacks"),
+            (theirs[kind] - ours[kind], "has"),
+        ):
+            if items:
+                wrong.append(f"{kind}: the translation {word} {sorted(items.elements())}")
+    if ours["bold"].total() != theirs["bold"].total():
+        wrong.append(f"bold: {ours['bold'].total()} there, {theirs['bold'].total()} here")
+    terms = [glossary.find(bold, notebook) for bold in ours["bold"].elements()]
+    missing = Counter(term.chinese[0] for term in terms if term) - theirs["bold"]
+    if missing:
+        wrong.append(f"bold terms: the glossary has {sorted(missing.elements())}")
+    plain = re.sub(r"\]\([^)]*\)", "]", said)
+    for found in WITHOUT_BLANK.findall(plain):
+        wrong.append(f"no blank between Chinese and Latin: {found}")
+    for found in ENGLISH_SIGN.findall(plain):
+        wrong.append(f"an English sign after or before Chinese: {found}")
+    return wrong

@@ -1,0 +1,48 @@
+"""What there is to translate: the messages of every catalogue, from notebooks, data and pages."""
+
+from collections.abc import Callable
+
+from nbformat import NotebookNode
+
+from tools import glossary, questions_page, symptoms_page
+from tools.notebook_files import NOTEBOOKS, notebook_paths, read
+from tools.translations.blocks import blocks
+from tools.translations.catalogues import Messages, Say
+
+FRONT_PAGE = NOTEBOOKS.parent / "docs" / "index.md"
+
+
+def is_glossary(cell: NotebookNode) -> bool:
+    """Return whether a cell is the table that is made from the glossary."""
+    return cell.cell_type == "markdown" and cell.source == glossary.table()
+
+
+def of_notebook(notebook: NotebookNode) -> Messages:
+    messages: Messages = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and not is_glossary(cell):
+            for place, text in enumerate(blocks(cell.source), 1):
+                messages.setdefault(text, f"{cell.id} {place}")
+    return messages
+
+
+def said_by(make: Callable[[Say], str]) -> Messages:
+    """Return what a page that is made from data says."""
+    messages: Messages = {}
+
+    def say(text: str) -> str:
+        messages[text] = ""
+        return text
+
+    make(say)
+    return messages
+
+
+def catalogues() -> dict[str, Messages]:
+    """Return the messages of each catalogue by its name, in the order of the series."""
+    found = {path.stem: of_notebook(read(path)) for path in notebook_paths()}
+    found["questions"] = said_by(questions_page.page)
+    found["symptoms"] = said_by(symptoms_page.page)
+    found["glossary"] = said_by(glossary.table)
+    found["book"] = dict.fromkeys(blocks(FRONT_PAGE.read_text("utf-8")), "")
+    return found
