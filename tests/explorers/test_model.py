@@ -221,8 +221,11 @@ def test_what_is_missing_from_a_row_goes_to_no_token():
 
 
 def test_of_a_long_row_the_largest_weights_are_listed_in_order_and_the_others_summed():
-    weights = softmaxed(1, 2, 30, 30)
+    weights = softmaxed(1, 2, 30, 30).sqrt()
+    weights /= weights.sum(-1, keepdim=True)
     weights[0, 1, 5:] = 0  # from row 5 on to no token
+    weights[0, 1, 10:12, 2:5] = torch.tensor([0.996, 0.004, 0])
+    weights[0, 1, 11, 6:8] = 0.004
     subject = model_explorer(weights, ["a"] * 30, row=20)
     bars, row = find(Bars, subject.panels(subject.settings)), weights[0, 0, 20]
     largest = sorted(row.argsort(descending=True)[:12].tolist())
@@ -232,8 +235,12 @@ def test_of_a_long_row_the_largest_weights_are_listed_in_order_and_the_others_su
     assert sum(bars.values) == pytest.approx(1)
     subject.set(head=1)
     bars = find(Bars, subject.panels(subject.settings))
-    assert (bars.labels[-1], bars.values[-1]) == ("to no token", 1)
-    assert max(bars.numbers) <= 20
+    assert (bars.labels, bars.values) == (["to no token"], [1])
+    subject.set(row=10)  # what is written as 0.00 is left out
+    assert find(Bars, subject.panels(subject.settings)).labels == ["2 a"]
+    subject.set(row=11)
+    bars = find(Bars, subject.panels(subject.settings))
+    assert (bars.labels, bars.values[-1]) == (["2 a", "11 others"], pytest.approx(0.012, abs=1e-5))
     nothing = model_explorer(
         torch.zeros(1, 2, 3, 3) + torch.eye(3) * torch.tensor([0, 1])[:, None, None], [*"abc"]
     )
@@ -308,6 +315,22 @@ def test_a_click_in_the_list_or_the_picture_chooses_and_once_more_changes_nothin
     before = subject.settings
     subject.click({"layer": 0, "head": 7})  # there is none
     assert subject.settings == before
+
+
+def test_the_back_row_sees_a_large_picture_its_row_and_the_listed_heads_side_by_side():
+    subject = model_explorer(softmaxed(1, 9, 20, 20), ["a"] * 20, sort="evenness", head=8)
+    shown = render(subject.panels(subject.settings), present=True)
+    assert len(pixels(shown)) == 20
+    assert "where 19 a looks" in shown
+    assert "1 the same on every token" not in shown
+    table = re.search(r'<table class="c3m c3rank">.*?</table>', shown)[0]
+    measures = subject.state(subject.settings).measures
+    order = measures.order("evenness")[:6]
+    order += [8] * (8 not in order)
+    assert re.findall(r">0, (.)</th>", table) == [str(head) for head in order]
+    values = [f"{measures.values[head, -1]:.2f}" for head in order]
+    assert re.findall(r">(0\.\d\d)</td>", table) == values
+    assert table.count("&quot;head&quot;: 8}") == 2  # the name and the number
 
 
 TEXTS = ["<b>&'\"", "Ġthe", "<|endoftext|>", "我", "שלום", "", "\n\t", "x" * 500]

@@ -286,10 +286,14 @@ class Facts(Panel):
 
 @dataclass(frozen=True)
 class Note(Panel):
-    """A sentence."""
+    """A sentence; from the back row a shorter one, if there is one."""
 
     text: str
+    brief: str = ""
     picture = False
+
+    def presented(self) -> "Note":
+        return Note(self.brief or self.text)
 
     def html(self) -> str:
         return f'<p class="c3n">{escape(self.text)}</p>'

@@ -115,8 +115,9 @@ def _mean(values: torch.Tensor, can: torch.Tensor) -> tuple[torch.Tensor, torch.
     return values.where(can, 0).sum(-1) / rows, rows
 
 
-def sentence(measures: Measures, head: int, name: str) -> str:
-    """Say what a head does: where the largest share of its weight goes, and how it spreads."""
+def sentence(measures: Measures, head: int, name: str, *, brief: bool = False) -> str:
+    """Say what a head does: where the largest share of its weight goes, and how it spreads, which
+    is left out where it should be ``brief``."""
     numbers = zip(measures.values[head].tolist(), measures.rows[head].tolist(), strict=True)
     found = {measure: v for measure, v in zip(measures.names, numbers, strict=True) if v[1]}
     places = {measure: found[measure] for measure in PLACES if measure in found}
@@ -127,7 +128,7 @@ def sentence(measures: Measures, head: int, name: str) -> str:
         said.append(f"on average {share:.2f} of its weight goes to {PLACES[most]} ({rows} rows).")
     if nowhere[0] > LOST:
         said.append(f"{nowhere[0]:.2f} goes to no token.")
-    if SPREAD in found:
+    if SPREAD in found and not (brief and said):
         scale = "0 is all on one token, 1 the same on every token"
         said.append(f"{'E' if said else 'e'}venness {found[SPREAD][0]:.2f} ({scale}).")
     return f"{name}: {' '.join(said) or 'there is no row to measure.'}"

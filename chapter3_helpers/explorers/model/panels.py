@@ -14,6 +14,7 @@ from chapter3_helpers.explorers.model.text import Text
 AS_TABLE, AS_LINES = 16, 24  # tokens, at most
 LISTED = 6  # heads
 LARGEST = 12  # weights of a row
+READ = 0.005  # a smaller weight is written as 0.00
 CLICK_ROW = {"q": "row"}
 
 
@@ -32,6 +33,10 @@ def model_panels(
     queries, keys = _labels(read.tokens), _labels(read.keys)
     weights, hidden = window.of(state.weights), window.hidden(*window.shape)
     longest = max(len(queries), len(keys))
+    sentences = [
+        sentence(measures, chosen, names[chosen].capitalize(), brief=brief)
+        for brief in (False, True)
+    ]
     panels: list[Panel] = [
         Montage(
             state.tiles,
@@ -40,7 +45,7 @@ def model_panels(
             outlined=outlined,
             said=names[chosen],
         ),
-        Note(sentence(measures, chosen, names[chosen].capitalize()) + _passed_over(state)),
+        Note(*(said + _passed_over(state) for said in sentences)),
         Ranking(
             measures,
             listed,
@@ -55,7 +60,7 @@ def model_panels(
         panels.append(Matrix(names[chosen], weights, queries, keys, **marked))
     else:
         panels.append(Large(names[chosen], weights, window, row, queries, keys))
-    panels.append(_row(state, row, f"where {queries[row]} looks", keys))
+    panels.append(_row(state, row, f"where {queries[row]} looks", keys, longest > AS_TABLE))
     if longest <= AS_LINES:
         panels.append(
             Lines("the same, as lines", weights, queries, keys, hidden, row, click=CLICK_ROW)
@@ -101,20 +106,22 @@ def _passed_over(state: ModelState) -> str:
     return "".join(said)
 
 
-def _row(state: ModelState, row: int, title: str, keys: Sequence[str]) -> Bars:
-    """Return the numbers of one row: all, or the largest of them and what the others sum to."""
-    weights = state.weights[row]
-    nowhere = 1 - weights.sum().item()
-    numbers = range(row + 1 if state.read.causal else len(weights))
-    if len(numbers) > LARGEST:
-        numbers = weights[: len(numbers)].topk(LARGEST).indices.sort().values.tolist()
-    named = {keys[k]: weights[k].item() for k in numbers}
-    others = len(weights[: row + 1] if state.read.causal else weights) - len(named)
-    if others:
-        named[f"{others} others"] = 1 - nowhere - sum(named.values())
-    if nowhere > LOST:
-        named["to no token"] = nowhere
-    return Bars(title, [*named], [*named.values()], 2, side="k", numbers=[*numbers])
+def _row(state: ModelState, row: int, title: str, keys: Sequence[str], beside: bool) -> Bars:
+    """Return the largest numbers of one row, what the others sum to, and what goes nowhere."""
+    weights = state.weights[row, : row + 1] if state.read.causal else state.weights[row]
+    largest, places = weights.topk(min(LARGEST, len(weights)))
+    numbers = places[largest > READ].sort().values.tolist()
+    values, labels = weights[numbers].tolist(), [keys[k] for k in numbers]
+    total, count = weights.sum().item(), len(weights) - len(numbers)
+    others = f"{count:,} {'other' if numbers else 'token'}{'s' * (count != 1)}"
+    for label, value, least in (
+        (others, total - sum(values), READ),
+        ("to no token", 1 - total, LOST),
+    ):
+        if value > least:
+            values.append(value)
+            labels.append(label)
+    return Bars(title, labels, values, 2, beside=beside, side="k", numbers=numbers)
 
 
 def _texts(state: ModelState, row: int) -> list[Panel]:

@@ -9,7 +9,6 @@ from chapter3_helpers.explorers.core.panels import Panel
 from chapter3_helpers.explorers.core.style import escape, stop
 from chapter3_helpers.explorers.model.measures import Measures
 
-PRESENTED = 3  # heads that are listed for the back row
 MEANT = {  # what the name of a measure leaves out
     "induction": "weight on the token that came after the present one earlier in the text",
     "evenness": "0: all on one token; 1: the same on every token",
@@ -27,6 +26,7 @@ class Ranking(Panel):
         layers: the numbers of all layers.
         chosen: the number of the head that is marked.
         by: the measure that they are sorted by, if any.
+        across: whether the heads stand side by side, with this measure alone, for the back row.
     """
 
     picture = False  # presented, it stands beside the picture of a head
@@ -37,17 +37,18 @@ class Ranking(Panel):
     layers: Sequence[int]
     chosen: int
     by: str
+    across: bool = False
 
     @property
     def beside(self) -> bool:
         return len(self.heads) > 1
 
     def presented(self) -> "Ranking":
-        few = [n for n, number in enumerate(self.heads) if n < PRESENTED or number == self.chosen]
-        heads, places = [self.heads[n] for n in few], [self.places[n] for n in few]
-        return replace(self, heads=heads, places=places)
+        return replace(self, across=True)
 
     def html(self) -> str:
+        if self.across:
+            return self._row()
         titles = "".join(
             f'<th scope="col"{" class=marked" * (name == self.by)} title="{MEANT.get(name, "")}">'
             f"<span>{escape(name)}</span><br><small>{_rows(rows)}</small></th>"
@@ -56,22 +57,42 @@ class Ranking(Panel):
             )
         )
         lines = []
-        for n, (number, (layer, head)) in enumerate(zip(self.heads, self.places, strict=True)):
-            click = escape(json.dumps({"layer": layer, "head": head}))
-            marked = " class=marked" * (number == self.chosen)
-            cells = "".join(
-                f"<td>{'–' if math.isnan(value) else f'{value:z.2f}'}</td>"
-                for value in self.measures.values[number].tolist()
-            )
+        for n, number in enumerate(self.heads):
+            reach, name, chosen = self._head(n)
+            values = map(_written, self.measures.values[number].tolist())
             lines.append(
-                f'<tr{marked} data-r={n} data-click="{click}"><th scope="row"'
-                f"{stop('listed', n == 0)}>{self.layers[layer]}, {head}</th>{cells}</tr>"
+                f'<tr{" class=marked" * chosen}{reach}><th scope="row"{stop("listed", n == 0)}>'
+                f"{name}</th><td>{'</td><td>'.join(values)}</td></tr>"
             )
         return (
             '<div class="c3w"><table class="c3m c3rank">'
             "<caption>what each head does: mean shares of its weight</caption>"
             f"<tr><th>layer, head</th>{titles}</tr>{''.join(lines)}</table></div>"
         )
+
+    def _row(self) -> str:
+        column = self.measures.values[:, self.measures.names.index(self.by)]
+        names, values = "", ""
+        for n, value in enumerate(column[list(self.heads)].tolist()):
+            reach, name, chosen = self._head(n)
+            mark, stops = " class=marked" * chosen, stop("listed", n == 0)
+            names += f'<th scope="col"{mark}{reach}{stops}>{name}</th>'
+            values += f"<td{' class=at' * chosen}{reach}>{_written(value)}</td>"
+        return (
+            f'<div class="c3w"><table class="c3m c3rank"><tr><th>layer, head</th>{names}</tr>'
+            f'<tr><th scope="row">{escape(self.by)}</th>{values}</tr></table></div>'
+        )
+
+    def _head(self, n: int) -> tuple[str, str, bool]:
+        """Return what makes something choose a head, its name, and whether it is the chosen one."""
+        layer, head = self.places[n]
+        click = escape(json.dumps({"layer": layer, "head": head}))
+        name = f"{self.layers[layer]}, {head}"
+        return f' data-r={n} data-click="{click}"', name, self.heads[n] == self.chosen
+
+
+def _written(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:z.2f}"
 
 
 def _rows(rows: int) -> str:
