@@ -144,6 +144,29 @@ def test_a_result_of_the_search_says_page_section_and_line(page):
         expect(results.locator(part)).to_have_count(len(said))
 
 
+def test_words_of_practice_and_whole_numbers_are_found(page):
+    wanted = {
+        "00_why_attention": ("RNN", "LSTM"),
+        "03_trainable_qkv": ("fully connected",),
+        "08_positions": ("invariant",),
+        "10_induction_heads": ("rollout", "warm-up", "learning rate", "newline"),
+        "12_grouped_query_kv_cache": ("throughput", "recompute", "cross-attention"),
+        "13_performance": ("bf16",),
+    }
+    visit(page, "search", "?q=softmax")
+    expect(page.locator("#search-results a").first).to_be_visible(timeout=20_000)
+    pairs = [(word, f"notebooks/{name}") for name, words in wanted.items() for word in words]
+    found = page.evaluate(SEARCH, [word for word, _ in pairs])
+    assert not [
+        (*pair, pages[:3])
+        for pair, pages in zip(pairs, found, strict=True)
+        if pair[1] not in pages[:3]
+    ]
+    plain, with_comma = page.evaluate(SEARCH, ["1024", "1,024"])
+    assert plain == with_comma
+    assert "notebooks/13_performance" in plain
+
+
 def test_what_readers_asked_and_their_words_lead_to_the_answers(page):
     answered = [row for row in rows() if row["answer"]]
     asked = [(text, row) for row in answered for text in (row["question"], *row["words"])]
