@@ -63,7 +63,7 @@ def faults(text: str, said: str, notebook: str = "") -> list[str]:
     missing = Counter(term.chinese[0] for term in terms if term) - theirs["bold"]
     if missing:
         wrong.append(f"bold terms: the glossary has {sorted(missing.elements())}")
-    plain = re.sub(r"\]\([^)]*\)", "]", said)
+    plain = re.sub(r"\]\([^)]*\)", "]", ROLE.sub(r"[\1](\2)", said))
     for found in WITHOUT_BLANK.findall(plain):
         wrong.append(f"no blank between Chinese and Latin: {found}")
     for found in ENGLISH_SIGN.findall(plain):
