@@ -9,6 +9,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 import re
 import zlib
 from collections.abc import Collection
@@ -119,6 +120,7 @@ class Recording:
         controls = recorded_controls(function, explorer, most)
         self.others = [control for control in controls if control.name not in self.clicked]
         self.controls = [*self.others, *(c for c in explorer.controls if c.name in self.clicked)]
+        self.everywhere = math.prod(len(self.steps(c, self.start)) for c in self.controls) <= most
         self.tokens: dict[str, int] = {}
         self.rows: dict[tuple[int, ...], int] = {}
         self.states: dict[tuple[int, ...], int] = {}
@@ -136,8 +138,9 @@ class Recording:
         return "\0".join([self.explorer.pictures, shown, html.escape(code)])
 
     def starts(self, settings: Settings) -> bool:
-        """Return whether clicks are recorded: where all but what clicks set is as at the start."""
-        return all(
+        """Return whether clicks are recorded: where all but what clicks set is as at the start, or
+        everywhere if so many states fit."""
+        return self.everywhere or all(
             settings[c.name] == self.start[c.name]
             for c in self.explorer.controls
             if c.name not in self.clicked and not isinstance(c, Clicked)
@@ -153,19 +156,21 @@ class Recording:
             self.explorer.set()
             return self.state()
         control = self.controls[len(done)]
-        settings, clicked = self.explorer.settings, self.clicked.get(control.name)
+        settings = self.explorer.settings
         set_by_click = isinstance(control, Clicked)  # and so nothing of it is shown
         offered = control.is_shown(settings) or set_by_click
-        if not (offered if clicked is None else self.starts(settings)):
+        if not (self.starts(settings) if control.name in self.clicked else offered):
             value = self.explorer.settings[control.name]
             return [None, [self.branch([*done, ("", value)])]]
-        if clicked is None:
-            steps = choices(control, settings, thin=not set_by_click)
-        else:
-            steps = choices(control, settings, thin=False)
-            steps = [step for step in steps if not clicked or step[1] in clicked]
+        steps = self.steps(control, settings)
         node = [[label for label, _ in steps], [self.branch([*done, step]) for step in steps]]
         return node if set_by_click or control.is_shown(settings) else [*node, 1]
+
+    def steps(self, control: Control, settings: Settings) -> list[Choice]:
+        """Return the choices of a control that are recorded: those that a click can make."""
+        can = self.clicked.get(control.name)
+        thin = can is None and not isinstance(control, Clicked)
+        return [step for step in choices(control, settings, thin) if not can or step[1] in can]
 
     def state(self) -> int:
         """Return the number of what is shown now."""

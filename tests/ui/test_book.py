@@ -1,5 +1,6 @@
 """The book, as ``make book`` builds it: from a folder, without a network, sliders included."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -272,6 +273,18 @@ def test_every_score_of_02_can_be_put_back(page):
     root = page.locator("#softmax_explorer")
     expect(root.locator(".c3-tools")).to_be_visible()
     assert root.evaluate(SCORES) == [1] * 6
+
+
+def test_a_row_is_chosen_whatever_the_heads_are_sorted_by(page):
+    visit(page, "notebooks/10_induction_heads")
+    page.evaluate(OPEN)
+    root = page.locator("#model_explorer-gpt_weights")
+    root.locator("label", has_text="evenness").click()
+    picture = root.locator(".c3large [data-board]")
+    box = picture.bounding_box()
+    picture.click(position={"x": 9, "y": 0.5 / 21 * box["height"]})
+    assert json.loads(root.get_attribute("data-chosen"))["sort"] == "evenness"
+    expect(root.locator(".c3b caption")).to_contain_text("where 0 ")
 
 
 def test_a_term_leads_to_the_notebook_that_builds_it_in_chinese_too(page):
