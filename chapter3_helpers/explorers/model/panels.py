@@ -12,6 +12,7 @@ from chapter3_helpers.explorers.model.state import ModelState
 from chapter3_helpers.explorers.model.text import Text
 
 AS_TABLE, AS_LINES = 16, 24  # tokens, at most
+NARROW = 10  # more columns have turned labels
 LISTED = 6  # heads
 LARGEST = 12  # weights of a row
 READ = 0.005  # a smaller weight is written as 0.00
@@ -57,6 +58,7 @@ def model_panels(
     ]
     if longest <= AS_TABLE:
         marked = {"hidden": hidden, "marked_row": row, "click": CLICK_ROW}
+        marked["narrow"] = longest > NARROW
         panels.append(Matrix(names[chosen], weights, queries, keys, **marked))
     else:
         panels.append(Large(names[chosen], weights, window, row, queries, keys))
