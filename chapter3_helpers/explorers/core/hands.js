@@ -47,7 +47,8 @@ function c3Hands(root, change) {
     const [i, j] = [[q, down], [k, across]].map(([[, names], share]) => Math.min(names.length - 1, Math.floor(share * names.length)));
     const level = levels(board.closest("svg").querySelector("image").getAttribute("href"))?.[i * (k[1].length + 1) + 1 + j];
     const weight = level > 100 ? ": hidden" : level >= 0 ? `: ${(level / 100).toFixed(2)}` : "";
-    return { q: q[0] + i, k: k[0] + j, said: `${q[1][i]} → ${k[1][j]}${weight}` };
+    const apart = (name) => `\u2068${name}\u2069`; // or a name in Hebrew would turn the arrow's ends
+    return { q: q[0] + i, k: k[0] + j, said: `${apart(q[1][i])} → ${apart(k[1][j])}${weight}` };
   }
 
   // The pixels of a PNG: a byte each, and one before each row. They are weights in hundredths, and not

@@ -68,7 +68,7 @@ def model_panels(
             Lines("the same, as lines", weights, queries, keys, hidden, row, click=CLICK_ROW)
         )
     else:
-        panels += _texts(state, row)
+        panels += _texts(state, row, f"what {queries[row]} looks at")
     return panels
 
 
@@ -126,10 +126,9 @@ def _row(state: ModelState, row: int, title: str, keys: Sequence[str], beside: b
     return Bars(title, labels, values, 2, beside=beside, side="k", numbers=numbers)
 
 
-def _texts(state: ModelState, row: int) -> list[Panel]:
+def _texts(state: ModelState, row: int, looks: str) -> list[Panel]:
     """Return the tokens in the colours of a row of weights, those of the queries to be clicked."""
     read, (rows, columns) = state.read, (state.window.rows, state.window.columns)
-    looks = f"what “{visible(read.tokens[row])}” ({row}) looks at"
     weights = state.weights[row, columns.start : columns.stop]
     queries, keys = (
         [visible(token) for token in tokens[part.start : part.stop]]

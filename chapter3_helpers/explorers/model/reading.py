@@ -104,7 +104,10 @@ def _layer(layer: Any, number: int) -> torch.Tensor:
     if not isinstance(layer, torch.Tensor | np.ndarray):
         raise TypeError(f"{EXPECTED}, got {type(layer).__name__} for {where}")
     if getattr(layer, "is_meta", False):
-        raise ValueError(f"weights must hold numbers, {where} is on the meta device, without any")
+        raise ValueError(
+            f"weights must hold numbers, {where} is on the meta device, without any: load the "
+            "model's weights onto a device that computes, such as cpu"
+        )
     if layer.ndim == 4 and len(layer) > 1:
         raise ValueError(SEVERAL.format(texts=f"{len(layer)} in {where}"))
     if layer.ndim not in (2, 3, 4) or not all(layer.shape):
