@@ -94,8 +94,15 @@ function c3Hands(root, change) {
       hit = true;
     }
     if (!hit) return;
-    labelOf(element, at)?.focus({ preventScroll: true }); // from here the arrow keys go on
+    goOnFrom(labelOf(element, at));
     change(settings);
+  }
+
+  // From here the arrow keys go on, also where a window without the focus tells nobody of it.
+  function goOnFrom(label) {
+    if (!label) return;
+    label.focus({ preventScroll: true });
+    focus({ target: label });
   }
 
   function onBoard(board, find) {
@@ -109,7 +116,7 @@ function c3Hands(root, change) {
     const board = target.closest("[data-board]");
     if (!board || board.closest(".c3-stale")) return;
     const { left, top, width, height } = board.getBoundingClientRect();
-    board.focus({ preventScroll: true });
+    goOnFrom(board);
     onBoard(board, (side, count) => (side === "down" ? (clientY - top) / height : (clientX - left) / width) * count);
   }
 

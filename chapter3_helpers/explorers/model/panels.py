@@ -79,10 +79,11 @@ def _labels(tokens: Sequence[str]) -> list[str]:
 def visible(token: str) -> str:
     """Return a token so that it can be seen, and stays on one line.
 
-    >>> visible("two\\n"), visible("")
-    ('two↵', '(empty)')
+    >>> visible("two\\n"), visible(""), visible(" ")
+    ('two↵', '(empty)', '␣')
     """
-    return token.translate(SIGNS) or "(empty)"
+    seen = token.translate(SIGNS)
+    return (seen if seen.strip(" ") else seen.replace(" ", "␣")) or "(empty)"
 
 
 SIGNS = {ord("\n"): "↵", ord("\r"): "↵", ord("\t"): "⇥"}
