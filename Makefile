@@ -119,8 +119,11 @@ $(BOOK_INSTALLED): docs/constraints.txt $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint $(CONSTRAINTS) --constraint $< --editable '.[book]'
 	@touch $@
 
-book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, from what the notebooks hold
-	python -m sphinx --fresh-env --write-all --fail-on-warning --keep-going -b html docs docs/_build/html
+SPHINX := python -m sphinx --fresh-env --write-all --fail-on-warning --keep-going -b html
+
+book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, from what the notebooks hold: TRANSLATION=zh_CN with a Chinese one
+	$(if $(TRANSLATION),TRANSLATION=$(TRANSLATION) $(SPHINX) docs docs/_build/html/$(TRANSLATION))
+	TRANSLATION= $(SPHINX) docs docs/_build/html
 
 questions: setup  ## write notebooks/questions.md and when_it_does_not_work.md from their data in docs/
 	python -m tools.questions_page

@@ -6,12 +6,17 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path[:0] = [str(DOCS / "extensions"), str(DOCS.parent)]
 
+from translation import LANGUAGE, speak  # noqa: E402
+
 project = "Attention, built one cell at a time"
 author = "the authors of chapter3_helpers"
+language = LANGUAGE or "en"  # of the theme's own words
+html_search_language = "en"  # search.js splits what is Chinese itself
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "translation",
     "pages",
     "folds",
     "dark",
@@ -23,7 +28,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "extensions"]
 html_theme = "sphinx_book_theme"
-html_title = project
+html_title = speak("book")(project)
 RECORDINGS = DOCS / "_build" / "recordings"  # pages writes them, once Sphinx has looked for it
 RECORDINGS.mkdir(parents=True, exist_ok=True)
 html_static_path = ["_static", "_build/recordings"]

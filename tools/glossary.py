@@ -41,9 +41,12 @@ TERMS = [Term(**row) for row in json.loads(FILE.read_text("utf-8"))]
 
 
 def find(text: str, notebook: str) -> Term | None:
-    """Return the term that a bold text in a notebook is: one that is built there, or the first."""
+    """Return the term that a bold text in a notebook is: one that is built there, or the first.
+
+    In a translation the text is a Chinese name.
+    """
     wanted = " ".join(text.split()).casefold()
-    rows = [row for row in TERMS if wanted in map(str.casefold, row.names)]
+    rows = [row for row in TERMS if wanted in map(str.casefold, [*row.names, row.chinese[0]])]
     return min(rows, key=lambda row: row.notebook != notebook, default=None)
 
 

@@ -188,7 +188,7 @@ function markWhatWasSearched() {
   const words = (localStorage.getItem("sphinx_highlight_terms") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
   localStorage.removeItem("sphinx_highlight_terms");
   if (!words.length) return;
-  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   const section = target?.closest("section, dl, p") ?? document;
   let [best, most] = [null, 0];
   for (const block of document.querySelectorAll("article :is(h1, h2, h3, p, li, tr, pre)")) {

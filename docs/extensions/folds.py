@@ -11,6 +11,7 @@ from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.writers.html5 import HTML5Translator
+from translation import speak
 
 MARK = "<!-- folded -->"
 
@@ -37,7 +38,8 @@ class FoldSections(SphinxTransform):
 
 
 def visit(self: HTML5Translator, node: details) -> None:
-    self.body.append('<details class="folded"><summary>Open this closer look</summary>')
+    words = speak("book")("Open this closer look")
+    self.body.append(f'<details class="folded"><summary>{words}</summary>')
 
 
 def depart(self: HTML5Translator, node: details) -> None:
@@ -47,10 +49,11 @@ def depart(self: HTML5Translator, node: details) -> None:
 def visit_hidden(self: HTML5Translator, node: HideCodeCellNode) -> None:
     (place,) = node["classes"]
     what = "the code" if place == "above-input" else "what came out"
+    show, hide = speak("book")(f"Show {what}"), speak("book")(f"Hide {what}")
     self.body.append(
         f'<details class="admonition hide {place}"><summary>'
-        f'<p class="collapsed admonition-title">Show {what}</p>'
-        f'<p class="expanded admonition-title">Hide {what}</p></summary>'
+        f'<p class="collapsed admonition-title">{show}</p>'
+        f'<p class="expanded admonition-title">{hide}</p></summary>'
     )
 
 

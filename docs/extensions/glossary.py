@@ -9,9 +9,11 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+from translation import speak
 
 from tools.glossary import TERMS, Term, find
 from tools.notebook_files import ONE_PAGE
+from tools.translations.blocks import replace
 
 PAGE = "notebooks/glossary"
 INTRODUCTION = """# Glossary
@@ -22,12 +24,12 @@ The terms of the series, each with its Chinese name and the notebook that builds
 
 def write_page(app: Sphinx) -> None:
     """Write a page with every term."""
-    parts = [INTRODUCTION]
+    parts = [replace(INTRODUCTION, speak("book"))]
     for row in sorted(TERMS, key=lambda row: row.term.casefold()):
         chinese = ", ".join(row.chinese)
         parts.append(
             f"({row.anchor})=\n**{row.term}** · {chinese}\\\n"
-            f"{row.sentence} [{row.path.stem}]({row.path.name})\n"
+            f"{speak('glossary')(row.sentence)} [{row.path.stem}]({row.path.name})\n"
         )
     path = Path(app.srcdir) / f"{PAGE}.md"
     path.parent.mkdir(exist_ok=True)
@@ -75,7 +77,9 @@ def reference(row: Term, *children: nodes.Node) -> nodes.reference:
 
 def terms_of_page(rows: list[Term]) -> nodes.paragraph:
     """Return the line at a page's end."""
-    paragraph = nodes.paragraph("", "Terms that are built here: ", classes=["terms"])
+    paragraph = nodes.paragraph(
+        "", f"{speak('book')('Terms that are built here:')} ", classes=["terms"]
+    )
     for row in rows:
         chinese = nodes.inline("", ", ".join(row.chinese), classes=["language-zh-hans"])
         paragraph += [reference(row, nodes.Text(row.term)), nodes.Text(" "), chinese]

@@ -2,11 +2,10 @@
 
 A page shows what its notebook shows. Four things differ: an explorer becomes its recording, what is
 folded is marked for ``folds``, links to headings get the form that the book has, and the title has
-the notebook's number.
+the notebook's number. Where the book is a translation, so is the page.
 """
 
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,16 @@ import recordings
 from folds import MARK
 from sphinx.application import Sphinx
 from sphinx.util.display import status_iterator
+from translation import speak, with_names
 
 from tools import questions_page, symptoms_page
 from tools.notebook_files import explorer_calls, notebook_paths, read
+from tools.translations import notebooks
+from tools.translations.blocks import replace
 
 FOLDED = {"source_hidden": "hide-input", "outputs_hidden": "hide-output"}  # for MyST-NB
 TABLE_HEADING = "## The map of the series"
+TO_THE_MAP = "#The-map-of-the-series)"
 
 
 def slug(heading: str) -> str:
@@ -40,17 +43,21 @@ def with_links(source: str) -> str:
 def without_navigation(source: str) -> str:
     """Leave out the line that leads to the notebooks beside; the book has its own."""
     lines = source.splitlines()
-    return "\n".join(line for line in lines if not ("[map](" in line and " · " in line))
+    return "\n".join(line for line in lines if not (TO_THE_MAP in line and " · " in line))
 
 
-def page(notebook: nbformat.NotebookNode, name: str, folder: Path) -> nbformat.NotebookNode:
+def page(source: nbformat.NotebookNode, name: str, folder: Path) -> nbformat.NotebookNode:
     """Turn a notebook into a page; what its explorers record is written into a folder."""
+    notebook = notebooks.translated(source, name, speak)
+    for cell, english in zip(notebook.cells, source.cells, strict=True):
+        if cell.cell_type == "markdown":
+            cell.source = with_names(cell.source, english.source, speak(name), slug)
     if name[:2].isdigit():
         title = notebook.cells[0]
         title.source = title.source.replace("# ", f"# {name[:2]} ", 1)
     for cell, call in zip(notebook.cells, explorer_calls(notebook), strict=True):
         if cell.cell_type == "markdown":
-            cell.source = without_navigation(with_links(cell.source))
+            cell.source = with_links(without_navigation(cell.source))
             if cell.metadata.get("jp-MarkdownHeadingCollapsed"):
                 heading, _, rest = cell.source.partition("\n")
                 cell.source = f"{heading}\n\n{MARK}\n{rest}"
@@ -75,8 +82,10 @@ def series_table() -> str:
     """Return the table of questions and reading times, as the first notebook has it."""
     first = notebook_paths()[0]
     (source,) = (c.source for c in read(first).cells if c.source.startswith(TABLE_HEADING))
+    source = replace(source, speak(first.stem))
     table = "\n".join(line for line in source.splitlines() if line.startswith("|"))
-    table = table.replace(f"| {first.stem[:2]}, this one |", f"| [{first.stem}]({first.name}) |")
+    itself = re.compile(rf"^\| {first.stem[:2]}[^|]*\|", re.MULTILINE)
+    table = itself.sub(f"| [{first.stem}]({first.name}) |", table)
     return re.sub(r"\]\((\w+\.ipynb)\)", r"](notebooks/\1)", table)
 
 
@@ -93,10 +102,13 @@ def write_pages(app: Sphinx) -> None:
     for path in status_iterator(paths, "recording explorers... ", length=len(paths)):
         notebook = page(read(path), path.stem, recorded / "recordings")
         nbformat.write(notebook, folder / path.name)
-        shutil.copy(path, recorded / "notebooks")
     (folder / "table.txt").write_text(series_table(), "utf-8")
-    for made in (questions_page.PAGE, symptoms_page.PAGE):
-        (folder / made.name).write_text(with_links(made.read_text("utf-8")), "utf-8")
+    for name, text in notebooks.pages(speak):
+        if name.endswith(".ipynb"):
+            (recorded / "notebooks" / name).write_text(text, "utf-8")
+    for made, name in ((questions_page, "questions"), (symptoms_page, "symptoms")):
+        text = with_names(made.page(speak(name)), made.page(), speak(name), slug)
+        (folder / made.PAGE.name).write_text(with_links(text), "utf-8")
 
 
 def add_button(app: Sphinx, name: str, template: str, context: dict[str, Any], *_: Any) -> None:
@@ -107,9 +119,9 @@ def add_button(app: Sphinx, name: str, template: str, context: dict[str, Any], *
             {
                 "type": "link",
                 "url": context["pathto"](f"_static/notebooks/{stem}.ipynb", 1),
-                "text": "Notebook",
+                "text": speak("book")("Notebook"),
                 "icon": "fa-solid fa-download",
-                "tooltip": "The notebook itself, to run and change in JupyterLab",
+                "tooltip": speak("book")("The notebook itself, to run and change in JupyterLab"),
                 "label": "notebook",
             }
         )

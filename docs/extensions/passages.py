@@ -16,6 +16,7 @@ from docutils import nodes
 from pages import slug
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from translation import speak
 
 from tools.glossary import TERMS, Term
 from tools.questions_page import PAGE as QUESTIONS
@@ -47,15 +48,16 @@ found: dict[str, list[Section]] = {}  # by page; filled while pages are written
 
 def collect(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Keep the sections of a page."""
+    say = speak("questions")
     asked: dict[str, list[str]] = {}
     answers: dict[str, list[tuple[str, str]]] = {}
     for row in rows():
         if row["answer"] and docname == f"notebooks/{row['answer']['notebook']}":
             names = asked.setdefault(slug(row["answer"]["heading"]), [])
-            names += [row["question"], *row["words"]]
-            short = re.sub(r"[`*$]", "", row["in_short"])
+            names += [*dict.fromkeys([say(row["question"]), row["question"]]), *row["words"]]
+            short = re.sub(r"[`*$]", "", say(row["in_short"]))
             answered = answers.setdefault(slug(row["answer"]["heading"]), [])
-            answered.append((" ".join([row["question"], *row["words"]]), short))
+            answered.append((" ".join([say(row["question"]), *row["words"]]), short))
     if docname.endswith(WHEN_IT_DOES_NOT_WORK.stem):
         asked = {slug(symptom["symptom"]): symptom["words"] for symptom in symptoms()}
     sections: dict[int, Section] = {}
@@ -69,7 +71,8 @@ def collect(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             whole = place.parent is doctree and isinstance(place, nodes.section)
             title = re.sub(r"^\d\d ", "", title_of(place)) if whole else title_of(place)
             anchor = "" if whole else anchor_of(place)
-            named, short = (known.get(slug(title), []) for known in (asked, answers))
+            address = slug(title) if slug(title) in asked else anchor_of(place)  # of the English
+            named, short = (known.get(address, []) for known in (asked, answers))
             where = docname, label(app, docname), anchor, title
             sections[id(place)] = Section(*where, [*named], [*short])
         section = sections[id(place)]

@@ -9,6 +9,17 @@ from tools.notebook_files import NOTEBOOKS, notebook_paths, read
 from tools.translations.blocks import blocks
 from tools.translations.catalogues import Messages, Say
 
+BOOK_WORDS = (  # what docs/extensions put on pages
+    "Open this closer look",
+    "Show the code",
+    "Hide the code",
+    "Show what came out",
+    "Hide what came out",
+    "Terms that are built here:",
+    "The terms of the series, each with its Chinese name and the notebook that builds it.",
+    "Notebook",
+    "The notebook itself, to run and change in JupyterLab",
+)
 FRONT_PAGE = NOTEBOOKS.parent / "docs" / "index.md"
 
 
@@ -44,5 +55,6 @@ def catalogues() -> dict[str, Messages]:
     found["questions"] = said_by(questions_page.page)
     found["symptoms"] = said_by(symptoms_page.page)
     found["glossary"] = said_by(glossary.table)
-    found["book"] = dict.fromkeys(blocks(FRONT_PAGE.read_text("utf-8")), "")
+    front_page = blocks(FRONT_PAGE.read_text("utf-8"))
+    found["book"] = dict.fromkeys([*front_page, *BOOK_WORDS], "")
     return found
