@@ -26,6 +26,11 @@ def test_a_faithful_translation_has_no_fault():
     assert not faults(ENGLISH, CHINESE, "03")
 
 
+def test_large_numbers_are_counted_as_chinese_counts_them():
+    assert not faults("62.5 billion ways, 124 million numbers", "625 亿种，1.24 亿个数")
+    assert faults("62.5 billion ways", "62.5 亿种")
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "kind"),
     [

@@ -9,7 +9,19 @@ from tools.translations.blocks import CODE_OR_FORMULA, MARKDOWN
 ROLE = re.compile(r"\{\w+\}`([^`<]*)<([^>]+)>`")  # a link in a page of docs/
 HAN = "[\u4e00-\u9fff]"
 WITHOUT_BLANK = re.compile(rf"{HAN}\*{{0,2}}[\w`$]|[\w`$]\*{{0,2}}{HAN}", re.ASCII)
+NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)(?: ?(million|billion|万|亿))?")
+TIMES = {"million": 10**6, "billion": 10**9, "万": 10**4, "亿": 10**8}
 ENGLISH_SIGN = re.compile(rf"{HAN}\*{{0,2}}[,;:?!.(]|[,;:?!)]\*{{0,2}}{HAN}")
+
+
+def number(found: re.Match) -> str:
+    """Return a number as it is written; large ones, which Chinese counts in 万 and 亿, in full.
+
+    >>> [number(NUMBER.match(text)) for text in ("62.5 billion", "625 亿", "0.60")]
+    ['62500000000', '62500000000', '0.60']
+    """
+    digits, unit = found.groups()
+    return f"{float(digits.replace(',', '')) * TIMES[unit]:.0f}" if unit else digits
 
 
 def contents(text: str) -> dict[str, Counter]:
@@ -35,7 +47,7 @@ def contents(text: str) -> dict[str, Counter]:
             elif token.type == "softbreak":
                 found["line breaks"].append("\n")
             elif token.type == "text":
-                found["digits"] += re.findall(r"\d+(?:[.,]\d+)*", token.content)
+                found["digits"] += map(number, NUMBER.finditer(token.content))
                 found["stray asterisks"] += re.findall(r"\*+", token.content)
             depth += {"strong_open": 1, "strong_close": -1}.get(token.type, 0)
             if token.type == "strong_open":
