@@ -27,7 +27,7 @@ def test_a_faithful_translation_has_no_fault():
 
 
 def test_large_numbers_are_counted_as_chinese_counts_them():
-    assert not faults("62.5 billion ways, 124 million numbers", "625 亿种，1.24 亿个数")
+    assert not faults("62.5 billion ways, 141 million million", "625 亿种，141 万亿")
     assert faults("62.5 billion ways", "62.5 亿种")
 
 

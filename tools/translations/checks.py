@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from math import prod
 
 from tools import glossary
 from tools.translations.blocks import CODE_OR_FORMULA, MARKDOWN
@@ -9,7 +10,7 @@ from tools.translations.blocks import CODE_OR_FORMULA, MARKDOWN
 ROLE = re.compile(r"\{\w+\}`([^`<]*)<([^>]+)>`")  # a link in a page of docs/
 HAN = "[\u4e00-\u9fff]"
 WITHOUT_BLANK = re.compile(rf"{HAN}\*{{0,2}}[\w`$]|[\w`$]\*{{0,2}}{HAN}", re.ASCII)
-NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)(?: ?(million|billion|万|亿))?")
+NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)((?: ?(?:million|billion|万|亿))*)")
 TIMES = {"million": 10**6, "billion": 10**9, "万": 10**4, "亿": 10**8}
 ENGLISH_SIGN = re.compile(rf"{HAN}\*{{0,2}}[,;:?!.(]|[,;:?!)]\*{{0,2}}{HAN}")
 
@@ -20,8 +21,9 @@ def number(found: re.Match) -> str:
     >>> [number(NUMBER.match(text)) for text in ("62.5 billion", "625 亿", "0.60")]
     ['62500000000', '62500000000', '0.60']
     """
-    digits, unit = found.groups()
-    return f"{float(digits.replace(',', '')) * TIMES[unit]:.0f}" if unit else digits
+    digits, units = found.groups()
+    times = prod(TIMES[unit] for unit in re.findall("|".join(TIMES), units))
+    return f"{float(digits.replace(',', '')) * times:.0f}" if units else digits
 
 
 def contents(text: str) -> dict[str, Counter]:
