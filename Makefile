@@ -79,7 +79,7 @@ $(INSTALLED): $(CONSTRAINTS) pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint $(CONSTRAINTS) --editable '.[test]'
 	@touch $@
 
-lab: setup  ## open the series in JupyterLab, at the first notebook: TRANSLATION=zh_CN in Chinese
+lab: setup  ## open the series in JupyterLab, at the first notebook: TRANSLATION=zh_CN in Chinese, zh_TW in traditional letters
 	$(if $(TRANSLATION),python -m tools.translations.notebooks $(TRANSLATION))
 	@mkdir -p "$(JUPYTER_CONFIG_DIR)/labconfig" "$(JUPYTER_CONFIG_DIR)/custom"
 	@echo "$$CUSTOM_CSS" > "$(JUPYTER_CONFIG_DIR)/custom/custom.css"

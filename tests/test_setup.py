@@ -51,7 +51,8 @@ def test_conda_asks_for_the_same_packages_in_the_same_ranges():
     }
     wanted |= {"python": PROJECT["requires-python"], "pip": ""}
     found = {}
-    for spec in yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))["dependencies"]:
+    *specs, by_pip = yaml.safe_load((ROOT / "environment.yml").read_text("utf-8"))["dependencies"]
+    for spec in [*specs, *by_pip["pip"]]:
         assert MatchSpec(spec).name is not None, "conda cannot read it"
         name, constraint = re.fullmatch(r"([a-z0-9-]+)(.*)", spec).groups()
         found[name] = constraint

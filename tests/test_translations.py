@@ -121,3 +121,12 @@ def test_a_link_to_a_translated_heading_leads_to_its_cell():
     assert heading == "Exercises"
     assert other.count(f"](02_softmax.ipynb#cell-id={cell})") == 2
     assert "#Exercises" not in other
+
+
+@pytest.mark.parametrize("name", [name for _, name in CATALOGUES])
+def test_traditional_letters_keep_what_their_source_holds(name):
+    say = catalogues.speaker("zh_TW", name)
+    for text in catalogues.shown(catalogues.read("zh_CN", name)):
+        found = faults(text, say(text))
+        assert not [fault for fault in found if not fault.startswith("bold terms")], say(text)
+        assert not re.search("[这们个对]", say(text)), say(text)

@@ -13,6 +13,7 @@ from pathlib import Path
 import polib
 
 from tools.notebook_files import NOTEBOOKS
+from tools.translations.traditional import traditional
 
 LOCALE = NOTEBOOKS.parent / "locale"
 ALIKE = 0.6  # a changed block has at least this much in common with the former one
@@ -42,7 +43,13 @@ def shown(entries: Iterable[polib.POEntry]) -> dict[str, str]:
 
 @cache
 def speaker(language: str, name: str) -> Say:
-    """Return what says a text of a catalogue, in English where there is no translation."""
+    """Return what says a text of a catalogue, in English where there is no translation.
+
+    ``zh_TW`` has no catalogues of its own: it is ``zh_CN`` in traditional letters.
+    """
+    if language == "zh_TW":
+        said = shown(read("zh_CN", name))
+        return cache(lambda text: traditional(said[text]) if text in said else text)
     said = shown(read(language, name))
     return lambda text: said.get(text, text)
 
