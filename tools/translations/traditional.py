@@ -6,7 +6,8 @@ from functools import cache
 from opencc import OpenCC
 
 # Where OpenCC has another word: for a parameter that of an argument, for a residual connection that
-# of a line to the internet, for a recurrent network that of a loop in a program.
+# of a line to the internet, for a recurrent network that of a loop in a program. And where it has
+# none: 掩码 is 遮罩 in Taiwan.
 WORDS = {
     "参数": "參數",
     "循环神经网络": "循環神經網路",
@@ -22,6 +23,15 @@ WORDS = {
     "sigmoid 函数": "sigmoid 函數",
     "优化器": "優化器",
     "文本": "文本",
+    "掩码": "遮罩",
+    "过拟合": "過度擬合",
+    "并行": "平行",
+    "流水线": "管線",
+    "缺页": "分頁錯誤",
+    "访存受限": "記憶體受限",
+    "高速缓存": "快取",
+    "质量": "品質",
+    "方差": "變異數",
 }
 _WORDS = re.compile("(" + "|".join(sorted(WORDS, key=len, reverse=True)) + ")")
 
