@@ -71,6 +71,7 @@ def right() -> dict[str, Any]:
         "logits": logits.detach(),
         "x": torch.randn(2, T, 8),
         "queries": queries,
+        "projected": queries.transpose(1, 2).flatten(2),
         "keys": keys,
         "values": values,
         "scores": torch.randn(2, 2, T, T),
@@ -153,6 +154,7 @@ HALF_ROW = torch.full((2, T), 0.5)
 INPLACE = WEIGHTS.clone()
 INPLACE[..., 0] *= 1
 TWO = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 3))
+REORDERED = nn.ModuleDict(dict(reversed([*gpt().named_children()])))
 
 
 def counted_from_left():
@@ -226,6 +228,7 @@ FAULTS = {  # symptom: for each cause, in the order of the page, what it changes
     "My digits are not the printed ones": [
         planted(mine=ROUNDED, printed=torch.zeros(3)),
         planted(seed=7),
+        planted(other=REORDERED),
         planted(cpu_dropout_generator=lambda: "mkl"),
     ],
     "Good in training and bad in use": [
@@ -246,6 +249,7 @@ FAULTS = {  # symptom: for each cause, in the order of the page, what it changes
         planted(weights=attend(Q, K, causal=False)),
         planted(weights=attend(Q, K, causal=False).tril()),
         planted(norm=nn.LayerNorm([T, 8])),
+        planted(queries=right()["projected"].reshape(2, 2, T, 4)),
     ],
     "Other words with a cache than without": [
         planted(cached=2, T=T - 2, positions=torch.arange(T - 2)),
@@ -254,6 +258,7 @@ FAULTS = {  # symptom: for each cause, in the order of the page, what it changes
         planted(with_cache=ROUNDED),
     ],
     "It writes nonsense, or one word again and again": [
+        planted(targets=IDS),
         planted(decode="".join),
         planted(used=LOGITS[:, 0] + 1),
         planted(logits=LOGITS / 1e4, used=LOGITS[:, -1] / 1e4),
