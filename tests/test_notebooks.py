@@ -74,6 +74,13 @@ def test_a_folded_heading_stands_alone_since_what_shares_its_cell_is_not_folded(
         assert re.fullmatch(r"#+ .*", cell.source.strip()), cell.source
 
 
+@every_notebook
+def test_a_section_begins_a_cell_since_a_link_to_a_translated_heading_leads_to_its_cell(path):
+    for cell in read(path).cells:
+        if cell.cell_type == "markdown":
+            assert "\n## " not in cell.source, cell.source
+
+
 @every_lesson
 def test_what_follows_an_answer_stands_in_a_cell_of_its_own_since_it_would_stick_to_it(path):
     for cell in read(path).cells:
