@@ -109,7 +109,7 @@ def right() -> dict[str, Any]:
         "chosen": logits[:, -1].argmin(-1),
         "new_ids": ids[:, -1:],
         "need_weights": False,
-        "losses": [0.1],
+        "losses": [0.1] * 100,
         "memory": 10_000,
         "cache_bytes": 100,
         "own": own,
@@ -189,6 +189,11 @@ FAULTS = {  # symptom: for each cause, in the order of the page, what it changes
         planted(logits=LOGITS.softmax(-1)),
         planted(targets=IDS.flip(0)),
         planted(logits=torch.randn(2, 1, V).expand(2, T, V)),
+    ],
+    "It learns, but the loss stays too high": [
+        planted(losses=[1.0, 3.0] * 50),
+        planted(losses=[1 - step / 200 for step in range(100)]),
+        planted(weights=torch.eye(T).expand(2, 2, T, T)),
     ],
     "A parameter has no gradient, or does not move": [
         planted(parameter=FROZEN, optimizer=HELD),
@@ -280,6 +285,7 @@ FAULTS = {  # symptom: for each cause, in the order of the page, what it changes
         planted(state={f"module.{name}": value for name, value in right()["own"].items()}),
         planted(state={"a.weight": torch.zeros(2, 3)}),
         planted(state=right()["own"] | {"first.weight": torch.zeros(3, 2)}),
+        planted(own=right()["own"] | {"attn.masked_bias": torch.zeros(1)}),
     ],
     "The picture of the weights looks odd": [
         planted(weights=WEIGHTS.mean(dim=1)),
