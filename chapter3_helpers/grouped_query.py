@@ -66,8 +66,8 @@ class LayerCache(KeyValueCache):
     """The cache of one layer, which ``attention.new_cache()`` makes; ``len(cache)`` is S.
 
     Beside what a ``KeyValueCache`` does, it refuses keys of other sizes, forgets, and takes part in
-    training. It cannot tell two equal layers apart: make a cache for each. ``cache.keys`` and ``cache.values`` are views (B, G, S, D) of what is
-    kept. The first keys settle dtype and device.
+    training. It cannot tell two equal layers apart: make a cache for each. ``cache.keys`` and
+    ``cache.values`` are views (B, G, S, D) of what is kept. The first keys settle dtype and device.
     """
 
     def __init__(

@@ -1,5 +1,6 @@
 // The page of the search: sections of the book, each with the line that has most of the words.
-// passages.js, which the build writes, holds the sections, and words that stand for one another.
+// passages.js, which the build writes, holds the sections, words that stand for one another, and what
+// is said where nothing was found.
 
 // Words that say nothing of what is looked for: Sphinx's, and those that make a question.
 const c3Small = new Set([...stopwords, ..."can do does how i my what when where which who why you your".split(" ")]);
@@ -161,7 +162,7 @@ function c3ShowResults(text) {
     list.append(item);
     for (const word of marked) _highlightText(context, word, "highlighted");
   }
-  const said = Object.assign(document.createElement("p"), { textContent: results.length ? "" : "No section has any of these words." });
+  const said = Object.assign(document.createElement("p"), { textContent: results.length ? "" : c3NothingFound });
   place.replaceChildren(said, list);
 }
 

@@ -158,8 +158,13 @@ def write(app: Sphinx, error: Exception | None) -> None:
         data = json.dumps(sections, ensure_ascii=False, separators=(",", ":"))
         same = [*json.loads(SAME_WORDS.read_text("utf-8"))]
         same += [[*term.names, *term.chinese] for term in TERMS]
-        script = (
-            f"const c3Passages = {data};\nconst c3Same = {json.dumps(same, ensure_ascii=False)};\n"
+        names = {
+            "c3Same": same,
+            "c3NothingFound": speak("book")("No section has any of these words."),
+        }
+        script = f"const c3Passages = {data};\n" + "".join(
+            f"const {name} = {json.dumps(value, ensure_ascii=False)};\n"
+            for name, value in names.items()
         )
         Path(app.outdir, "_static", FILE).write_text(script, "utf-8")
 

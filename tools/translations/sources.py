@@ -19,6 +19,7 @@ BOOK_WORDS = (  # what docs/extensions put on pages
     "The terms of the series, each with its Chinese name and the notebook that builds it.",
     "Notebook",
     "The notebook itself, to run and change in JupyterLab",
+    "No section has any of these words.",
 )
 FRONT_PAGE = NOTEBOOKS.parent / "docs" / "index.md"
 
