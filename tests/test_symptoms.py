@@ -110,6 +110,7 @@ def right() -> dict[str, Any]:
         "new_ids": ids[:, -1:],
         "need_weights": False,
         "losses": [0.1] * 100,
+        "counted": 4.5,
         "memory": 10_000,
         "cache_bytes": 100,
         "own": own,
@@ -191,6 +192,7 @@ FAULTS = {  # symptom: for each cause, in the order of the page, what it changes
         planted(logits=torch.randn(2, 1, V).expand(2, T, V)),
     ],
     "It learns, but the loss stays too high": [
+        planted(losses=[4.5] * 100),
         planted(losses=[1.0, 3.0] * 50),
         planted(losses=[1 - step / 200 for step in range(100)]),
         planted(weights=torch.eye(T).expand(2, 2, T, T)),
