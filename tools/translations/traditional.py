@@ -32,6 +32,9 @@ WORDS = {
     "高速缓存": "快取",
     "质量": "品質",
     "方差": "變異數",
+    "图像": "影像",
+    "像素": "像素",
+    "软件包": "套件",
 }
 _WORDS = re.compile("(" + "|".join(sorted(WORDS, key=len, reverse=True)) + ")")
 
