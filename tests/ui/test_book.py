@@ -143,6 +143,8 @@ def test_a_result_of_the_search_says_page_section_and_line(page):
     for part in ("a", ".c3-where", ".context"):
         assert all(results.locator(part).all_inner_texts())
         expect(results.locator(part)).to_have_count(len(said))
+    visit(page, "search", "?q=zzyzx")
+    expect(page.locator("#search-results")).to_have_text("No section has any of these words.")
 
 
 def test_words_of_practice_and_whole_numbers_are_found(page):
