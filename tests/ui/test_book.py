@@ -152,9 +152,8 @@ def test_words_of_practice_and_whole_numbers_are_found(page):
         "00_why_attention": ("RNN", "LSTM"),
         "03_trainable_qkv": ("fully connected",),
         "08_positions": ("invariant",),
-        "10_induction_heads": ("rollout", "warm-up", "learning rate", "newline"),
+        "10_induction_heads": ("rollout", "warm-up", "learning rate", "newline", "bf16"),
         "12_grouped_query_kv_cache": ("throughput", "recompute", "cross-attention"),
-        "13_performance": ("bf16",),
     }
     visit(page, "search", "?q=softmax")
     expect(page.locator("#search-results a").first).to_be_visible(timeout=20_000)
