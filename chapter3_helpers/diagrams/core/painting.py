@@ -238,7 +238,7 @@ def paint_plane(plane: Plane, left: float, top: float) -> list:
         foot = spot(plane.shadow_of())
         items += [
             Line([spot(plane.vectors[plane.shadow[0]]), foot], "soft", 1.5, dashed=True),
-            Line([origin, foot], "shadow", 7),
+            Line([origin, foot], "shadow", 12),
         ]
     items += [
         Line([origin, spot(ghost)], "faint", 2, head=True, dashed=True) for ghost in plane.ghosts
