@@ -27,6 +27,7 @@ from tools.symptoms_page import symptoms
 FILE = "passages.js"
 SAME_WORDS = Path(__file__).parents[1] / "same_words.json"
 BLOCKS = (nodes.paragraph, nodes.literal_block, nodes.row)
+SIGNS = {"approx": "≈", "cdot": "·", "times": "×", "infty": "∞", "le": "≤", "ge": "≥", "dots": "…"}
 
 
 @dataclass
@@ -125,7 +126,7 @@ def anchor_of(place: nodes.Element) -> str:
 
 
 def words_of(block: nodes.Element) -> str:
-    """Return the text of a block; TeX loses its signs."""
+    """Return the text of a block; a command of TeX becomes its sign, or its plain name."""
     if isinstance(block, nodes.literal_block):
         return block.astext()
     block = block.deepcopy()
@@ -133,7 +134,7 @@ def words_of(block: nodes.Element) -> str:
         raw.replace_self(nodes.Text(" "))
     cells = block.findall(nodes.entry) if isinstance(block, nodes.row) else [block]
     text = " · ".join(filter(None, (cell.astext() for cell in cells)))
-    return " ".join(re.sub(r"\\(\w+)", r"\1", text).split())
+    return " ".join(re.sub(r"\\(\w+)", lambda word: SIGNS.get(word[1], word[1]), text).split())
 
 
 def label(app: Sphinx, docname: str) -> str:
