@@ -195,7 +195,6 @@ FAULTS = {  # symptom: for each cause, in the order of the page, what it changes
         planted(losses=[4.5] * 100),
         planted(losses=[1.0, 3.0] * 50),
         planted(losses=[1 - step / 200 for step in range(100)]),
-        planted(weights=torch.eye(T).expand(2, 2, T, T)),
     ],
     "A parameter has no gradient, or does not move": [
         planted(parameter=FROZEN, optimizer=HELD),
@@ -333,6 +332,12 @@ def test_only_the_line_of_the_planted_cause_is_true(symptom):
         seen = fired(symptom, fault)
         lines = [c["line"] for c, true in zip(symptom["causes"], seen, strict=True) if true]
         assert lines == [symptom["causes"][i]["line"]]
+
+
+def test_a_layer_that_is_missing_is_seen_as_one_with_another_name_is():
+    symptom = next(s for s in SYMPTOMS if s["symptom"] == "Weights do not load")
+    lacks_second = {"first.weight": torch.zeros(2, 3)}
+    assert fired(symptom, planted(state=lacks_second)) == [False, True, False, False]
 
 
 def test_the_generator_that_the_page_names_is_one_that_there_is():
