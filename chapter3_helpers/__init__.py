@@ -7,6 +7,7 @@ The lessons lie here, one a notebook, in the order in which they build on one an
     gpt2  handmade_transformer  grouped_query  performance  tensor_parallel/
 
 What notebooks share: sentence, lexicon, plots, diagrams/, copy_weights.
+What loaders of published models share: model_files.
 What supports them:
 
     tasks/          toy tasks and languages, next-word prediction, the training loop
