@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers.read_attention import Projection, read_attention
+from chapter3_helpers.read_attention import Projection, described, read_attention, uncompiled
 
 # Weight (rows, d_in) and bias (rows,), if any: views into a module's parameters, so that writing
 # there writes into the module.
@@ -84,6 +84,7 @@ def _read(module: nn.Module, name: str) -> tuple[str, dict[str, list[Part]]]:
     A part is a projection of its own, or a key or value head for each query head that it serves.
     The list of ``out_proj`` may be empty.
     """
+    module = uncompiled(module)
     if isinstance(module, nn.MultiheadAttention) and (
         module.in_proj_weight is None or module.bias_k is not None or module.add_zero_attn
     ):
@@ -129,8 +130,10 @@ def _reach(projection: Projection, name: str) -> Part:
     """Return views of a projection's weights; ``name`` is that of the module in messages."""
     own = projection.tensors()
     if not own:
-        kind = type(projection.layer).__name__
-        raise ValueError(f"{name} must have nn.Linear for its projections, got {kind}")
+        raise ValueError(
+            f"{name} must have torch.nn.Linear for its projections, got "
+            f"{described(projection.layer)}. Copy before layers are replaced"
+        )
     for tensor in own:
         if tensor.is_meta:
             raise ValueError(f"{name} must have its weights in memory, got them on the meta device")

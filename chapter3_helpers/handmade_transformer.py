@@ -114,9 +114,15 @@ def tokenize(text: str) -> list[int]:
 def untokenize(ids: Sequence[int]) -> str:
     """Turn token ids back into text.
 
+    Raises:
+        ValueError: an id is neither 0 nor 1.
+
     >>> untokenize([0, 0, 1])
     'aab'
     """
+    for token in ids:
+        if token not in range(len(ALPHABET)):
+            raise ValueError(f"ids must hold only 0 (a) and 1 (b), got {token!r}")
     return "".join(ALPHABET[token] for token in ids)
 
 

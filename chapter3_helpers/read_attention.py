@@ -1,7 +1,7 @@
 """What an attention module is made of: where its projections are, and how many heads share them.
 
 A module is recognised by the layers that it has. So a class that a reader wrote in a notebook is as
-good as one of the package. ``copy_weights``, the explorers and ``tensor_parallel`` ask here.
+good as one of the package. ``copy_weights`` and the explorers ask here.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Projection:
 
     def tensors(self) -> list[torch.Tensor]:
         """Return the layer's own weight and bias, of all its parts; [] of an unknown layer."""
-        layer = self.layer
+        layer = uncompiled(self.layer)
         if isinstance(layer, torch.Tensor):
             return [layer]
         if isinstance(layer, nn.MultiheadAttention):
@@ -90,6 +90,8 @@ def read_attention(module: nn.Module, name: str = "module") -> AttentionLayers:
             side by side, ``num_heads`` says how many.
         name: what an error calls it.
 
+    One that ``torch.compile`` has wrapped is read as the module inside.
+
     Raises:
         TypeError: it is anything else.
 
@@ -98,6 +100,7 @@ def read_attention(module: nn.Module, name: str = "module") -> AttentionLayers:
     >>> layers.num_heads, len(layers.queries), layers.out_proj
     (2, 1, Linear(in_features=4, out_features=4, bias=True))
     """
+    module = uncompiled(module)
     heads = list(module.heads) if isinstance(getattr(module, "heads", None), nn.ModuleList) else []
     projections = ("W_query", "W_key", "W_value")
     if isinstance(module, nn.MultiheadAttention):
@@ -109,10 +112,10 @@ def read_attention(module: nn.Module, name: str = "module") -> AttentionLayers:
     ):
         found = [[Projection(getattr(one, W)) for one in heads or [module]] for W in projections]
     else:
-        kind = module if isinstance(module, type) else type(module)
         raise TypeError(
-            f"{name} must have W_query, W_key and W_value, or W_qkv, or heads that have these, or "
-            f"be a torch.nn.MultiheadAttention, got {kind.__name__}"
+            f"{name} must be a module with W_query, W_key and W_value, or with W_qkv, or with an "
+            "nn.ModuleList of such modules in heads, or a torch.nn.MultiheadAttention, got "
+            f"{described(module)}"
         )
     return AttentionLayers(
         *found,
@@ -120,3 +123,16 @@ def read_attention(module: nn.Module, name: str = "module") -> AttentionLayers:
         num_heads=len(heads) or getattr(module, "num_heads", 1),
         theta=getattr(module, "theta", None),
     )
+
+
+def uncompiled(layer: Any) -> Any:
+    """Return the module that ``torch.compile`` has wrapped, or what was given, if it is none."""
+    return getattr(layer, "_orig_mod", layer)
+
+
+def described(value: Any) -> str:
+    """Name the kind of a value with where it comes from: more than one class is called Linear."""
+    if isinstance(value, type):
+        return f"the class {value.__name__} itself, not a module made from it"
+    kind = type(value)
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")

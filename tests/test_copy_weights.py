@@ -171,7 +171,7 @@ def test_sizes_that_do_not_fit(target, change, found):
     refuses(ValueError, message, make("split"), make(target, **change))
 
 
-AN_ATTENTION = "have W_query, W_key and W_value, or .* got "
+AN_ATTENTION = "be a module with W_query, W_key and W_value, .* an nn.ModuleList of .*, got "
 NO_MORE = (
     "have kdim and vdim equal to embed_dim=15 and neither add_bias_kv nor add_zero_attn.* got "
 )
@@ -181,9 +181,24 @@ def torchs(**options) -> nn.Module:
     return nn.MultiheadAttention(15, 3, **options).double()
 
 
+class Linear(nn.Sequential):
+    """A layer as adapters and quantisation put in, whose class is often called Linear as well."""
+
+
+class MultiheadAttention(nn.Module):
+    """Another library's, with a name that is known."""
+
+
 def replaced(name: str) -> nn.Module:
     module = make("split", seed=9)
-    setattr(module, name, nn.Sequential(getattr(module, name)))
+    setattr(module, name, Linear(getattr(module, name)))
+    return module
+
+
+def in_a_list() -> nn.Module:
+    """Heads that torch cannot see."""
+    module = nn.Module()
+    module.heads = [make("causal") for _ in range(3)]
     return module
 
 
@@ -196,16 +211,18 @@ def wide_keys() -> nn.Module:
 @pytest.mark.parametrize(
     ("strange", "words"),
     [
-        (nn.Linear(7, 15), f"{AN_ATTENTION}Linear"),
-        (BahdanauDecoder(16), f"{AN_ATTENTION}BahdanauDecoder"),  # it has no W_value
+        (nn.Linear(7, 15), rf"{AN_ATTENTION}torch\..*\.Linear$"),
+        (BahdanauDecoder(16), f"{AN_ATTENTION}.*BahdanauDecoder"),  # it has no W_value
+        (MultiheadAttention(), f"{AN_ATTENTION}{__name__}.MultiheadAttention$"),
+        (in_a_list(), f"{AN_ATTENTION}torch.nn.modules.module.Module$"),
         (wide_keys(), "have key heads that its 3 query heads can share, got 21 numbers"),
-        (MultiHeadAttention, f"{AN_ATTENTION}MultiHeadAttention"),
+        (MultiHeadAttention, f"{AN_ATTENTION}the class MultiHeadAttention itself, not a module"),
         (None, f"{AN_ATTENTION}NoneType"),
         (torchs(kdim=4, vdim=6), f"{NO_MORE}kdim=4, vdim=6, add_bias_kv=False and add_zero_attn=F"),
         (torchs(add_bias_kv=True), f"{NO_MORE}kdim=15, vdim=15, add_bias_kv=True and add_zero_a"),
         (torchs(add_zero_attn=True), f"{NO_MORE}kdim=15.* add_bias_kv=False and add_zero_attn=Tr"),
-        (replaced("W_query"), "have nn.Linear for its projections, got Sequential"),
-        (replaced("out_proj"), "have nn.Linear for its projections, got Sequential"),
+        (replaced("W_query"), rf"have torch\.nn\.Linear .*, got {__name__}\.Linear\. Copy before"),
+        (replaced("out_proj"), rf"have torch\.nn\.Linear .*, got {__name__}\.Linear\. Copy before"),
     ],
 )
 def test_what_is_no_known_module_is_refused_on_either_side(strange, words):
@@ -237,6 +254,21 @@ def test_source_stays_as_it_is_and_shares_nothing(kind):
         for parameter in target.parameters():
             parameter.add_(1.0)
     assert all(torch.equal(value, before[name]) for name, value in source.state_dict().items())
+
+
+def compiled(module):
+    return torch.compile(module, backend="eager")
+
+
+@pytest.mark.parametrize("kind", [*MIXED, *TORCH])
+def test_compiled_modules_and_layers_are_seen_through(kind):
+    source, target = make(kind, d_in=15), make(kind, d_in=15, seed=9)
+    expected = state(source)
+    if kind == "split":
+        source.W_key, target.W_query = compiled(source.W_key), compiled(target.W_query)
+    copy_weights(compiled(source), compiled(target))
+    found = {name.replace("._orig_mod", ""): value for name, value in state(target).items()}
+    torch.testing.assert_close(found, expected)
 
 
 def grouped(num_kv_heads, rotary=False, theta=10000.0):

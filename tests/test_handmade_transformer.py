@@ -172,6 +172,12 @@ def test_ids_and_text_turn_into_each_other():
     assert complete("ab", 0) == ""
 
 
+@pytest.mark.parametrize("token", [-1, 2, 0.5, "a", np.int64(-2)])
+def test_an_id_that_stands_for_no_letter_is_refused(token):
+    with pytest.raises(ValueError, match=rf"ids must hold only 0 \(a\) and 1 \(b\), got .*{token}"):
+        untokenize([0, token, 1])
+
+
 def test_it_needs_numpy_alone():
     code = (
         "import sys; sys.modules['torch'] = None\n"

@@ -54,10 +54,14 @@ def tokens(module: nn.Module, *shape: int) -> torch.Tensor:
     return x.to(module.W_query.weight.dtype)
 
 
+class Linear(nn.Sequential):
+    """A layer as adapters and quantisation put in, whose class is often called Linear as well."""
+
+
 def replaced(name: str) -> nn.Module:
     """A module in which another has taken a projection's place."""
     module = make("multi-head")
-    setattr(module, name, nn.Sequential(getattr(module, name)))
+    setattr(module, name, Linear(getattr(module, name)))
     return module
 
 
@@ -276,9 +280,12 @@ def test_torchrun_prints_the_differences():
             ValueError,
             "num_heads must be divisible by num_processes, got 4 and 3",
         ),
+        ({"num_processes": 0}, ValueError, "num_processes must be at least 1, got 0"),
+        ({"num_processes": -2}, ValueError, "num_processes must be at least 1, got -2"),
         ({"x": torch.zeros(5, 3)}, RuntimeError, "5x3 and 7x12"),
-        ({"module": make("fused")}, TypeError, "to be shared, got FusedMultiHeadAttention"),
-        ({"module": replaced("W_value")}, TypeError, "each an nn.Linear, .* with .* Sequential"),
+        ({"module": make("fused")}, TypeError, "FusedMultiHeadAttention with NoneType for W_query"),
+        ({"module": MultiHeadAttention}, TypeError, "got the class MultiHeadAttention itself"),
+        ({"module": replaced("W_value")}, TypeError, r"tests\.\S+\.Linear for W_value"),
         (
             {"module": make("grouped"), "x": torch.zeros(2, 36), "num_processes": 3},
             ValueError,
@@ -291,6 +298,13 @@ def test_bad_input_is_refused_before_any_process_starts(monkeypatch, change, err
     arguments = {"module": make("multi-head"), "x": torch.zeros(5, 7), "num_processes": 2} | change
     with pytest.raises(error, match=message):
         run(**arguments)
+
+
+def test_a_compiled_module_is_refused_before_any_process_starts(monkeypatch):
+    """Its layers can be asked for, but lie one module further down."""
+    monkeypatch.setattr(processes.multiprocessing, "spawn", lambda *a, **k: pytest.fail("started"))
+    with pytest.raises(TypeError, match="OptimizedModule with NoneType for W_query"):
+        run(torch.compile(make("multi-head"), backend="eager"), torch.zeros(5, 7))
 
 
 @pytest.mark.parametrize(("n", "numbers"), [(2, 10), (3, 7), (5, 35), (8, 4096), (1, 6)])

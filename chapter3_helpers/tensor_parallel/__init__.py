@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from chapter3_helpers.read_attention import read_attention
+from chapter3_helpers.read_attention import described
 
 
 def heads_by_process(num_heads: int, num_processes: int, name: str = "num_heads") -> list[range]:
@@ -123,15 +123,14 @@ def parallelize(module: nn.Module, mesh: Any) -> nn.Module:
 
 def find_shares(module: nn.Module, num_processes: int) -> dict[str, list[range]]:
     """Return the heads of every process by attribute, or refuse a module that can't be shared."""
-    layers = read_attention(module)
-    projections = [*layers.queries, *layers.keys, *layers.values]
-    found = [*(projection.layer for projection in projections), layers.out_proj]
-    packed = any(projection.parts > 1 for projection in projections)
-    if packed or len(found) != 4 or not all(isinstance(layer, nn.Linear) for layer in found):
-        kinds = ", ".join(type(layer).__name__ for layer in found)
-        raise TypeError(
-            "module must have W_query, W_key, W_value and out_proj, each an nn.Linear, to be "
-            f"shared, got {type(module).__name__} with {kinds}"
-        )
+    if num_processes < 1:
+        raise ValueError(f"num_processes must be at least 1, got {num_processes}")
+    layers = module._modules if isinstance(module, nn.Module) else {}  # not those of a wrapper
+    for name in ("W_query", "W_key", "W_value", "out_proj"):
+        if not isinstance(layers.get(name), nn.Linear):
+            raise TypeError(
+                "module must have W_query, W_key, W_value and out_proj, each a torch.nn.Linear, to "
+                f"be shared, got {described(module)} with {described(layers.get(name))} for {name}"
+            )
     names = [name for name in ("num_heads", "num_kv_heads") if hasattr(module, name)]
     return {name: heads_by_process(getattr(module, name), num_processes, name) for name in names}

@@ -85,7 +85,7 @@ def run(
 
     Raises:
         TypeError, ValueError, RuntimeError: before any process starts, if ``module`` is of another
-            kind, its heads are not divisible by ``num_processes``, or ``x`` does not fit it.
+            kind, ``num_processes`` is 0 or does not divide its heads, or ``x`` does not fit it.
         RuntimeError: a process failed. All have ended by then.
         TimeoutError: they took too long. All have ended by then.
     """
