@@ -71,6 +71,7 @@ double = Exercise(
     cases=((torch.tensor([1.0, 3.0]),), (torch.tensor([[0.5, 1.5, 2.0]]),)),
     misconceptions={"That is a square.": lambda x: x * x},
 )
+signs = Exercise("98x", lambda x: (x > 0, x < 0), cases=((3,),))
 forty_two = Exercise("98y", lambda: 42, misconceptions={"That is the half.": lambda: 21})
 
 
@@ -105,6 +106,12 @@ THE_ANSWER = "not yet. The answer for the input of shape (2,) is "
 )
 def test_verdicts_on_functions(attempt, verdict):
     assert said(double, attempt).startswith(verdict)
+
+
+def test_numbers_for_truth_values_are_not_called_wrong_numbers():
+    assert said(signs, lambda x: (1, 0)).startswith(
+        "not yet. The answer for the input 3 is (1, 0), which is not what was expected."
+    )
 
 
 def test_a_miss_shows_the_smallest_case():
@@ -493,6 +500,11 @@ def alignment(kind):
         (GPT2_ATTENTION, size_of_attention(error=1), "1 of 2 numbers are"),
         (GPT2_ATTENTION, lambda H, d, T: (64, d * (4 * d + 1)), "1 of 2 numbers are"),
         (GPT2_ATTENTION, size_of_attention(error=64, kind=torch.tensor), "1 of 2 numbers are not"),
+        (
+            GPT2_ATTENTION,
+            size_of_attention(kind=lambda sizes: tuple(map(str, sizes))),
+            "is ('64', '2360064'), which is not",
+        ),
         (WINDOW_ATTENTION, attend(lambda hidden: hidden), "correct."),
         (
             WINDOW_ATTENTION,

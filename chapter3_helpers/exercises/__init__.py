@@ -160,7 +160,7 @@ def _differs(again: Any, answer: Any) -> bool:
 
 def _numbers(value: Any) -> np.ndarray | None:
     """Return numbers as float64 (booleans as 0 and 1), or None for anything else."""
-    if isinstance(value, str):
+    if any(isinstance(one, str) for one in (value if isinstance(value, tuple | list) else [value])):
         return None  # NumPy would read "1" as a number
     if isinstance(value, torch.Tensor | np.ndarray) and "complex" in str(value.dtype):
         return None  # NumPy and torch would drop the imaginary part
@@ -234,6 +234,8 @@ def _difference(answer: Any, expected: Any, case: tuple) -> str:
         return f"The answer{where} is {_describe(answer)}, and that is not it."
     tolerance = _tolerance(expected)
     wrong = ~np.isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
+    if not wrong.any():  # 1 for True, for one
+        return f"The answer{where} is {_describe(answer)}, which is not what was expected."
     return f"The shape is right{where}, but {int(wrong.sum())} of {wrong.size} numbers are not."
 
 
