@@ -4,6 +4,8 @@ Source: the worked walk through query, key and value shapes; Ainslie et al., "GQ
 in ``12_grouped_query_kv_cache``.
 """
 
+import weakref
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -52,22 +54,37 @@ class KeyValueCache:
         self.length = 0
 
     def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Add the keys and values (B, G, T, D) of T tokens; return those of all S, as views."""
-        if self.length == 0:
+        """Add the keys and values (B, G, T, D) of T tokens; return those of all S, as views.
+
+        Raises:
+            ValueError: they do not fit. Then the cache is as it was.
+        """
+        B, G, room, D = self.shape
+        T, past = keys.shape[-2], self.length
+        if past + T > room or not keys.shape == values.shape == (B, G, T, D):
+            raise ValueError(
+                f"keys and values must be ({B}, {G}, T, {D}) with T up to {room - past}, "
+                f"got {tuple(keys.shape)} and {tuple(values.shape)}"
+            )
+        if past == 0:
             self.all_keys = keys.new_empty(self.shape)
             self.all_values = values.new_empty(self.shape)
-        past, self.length = self.length, self.length + keys.shape[-2]
-        self.all_keys[:, :, past : self.length] = keys
-        self.all_values[:, :, past : self.length] = values
+        self.all_keys[:, :, past : past + T] = keys
+        self.all_values[:, :, past : past + T] = values
+        self.length = past + T
         return self.all_keys[:, :, : self.length], self.all_values[:, :, : self.length]
 
 
 class LayerCache(KeyValueCache):
     """The cache of one layer, which ``attention.new_cache()`` makes; ``len(cache)`` is S.
 
-    Beside what a ``KeyValueCache`` does, it refuses keys of other sizes, forgets, and takes part in
-    training. It cannot tell two equal layers apart: make a cache for each. ``cache.keys`` and
-    ``cache.values`` are views (B, G, S, D) of what is kept. The first keys settle dtype and device.
+    Beside what a ``KeyValueCache`` does, it refuses keys of another layer, forgets, and takes part
+    in training. ``cache.keys`` and ``cache.values`` are views (B, G, S, D) of what is kept. The
+    first keys settle dtype and device.
+
+    A copy (``copy.deepcopy``, ``pickle``) or a cache made by hand belongs to the first layer that
+    uses it. Activation checkpointing (``torch.utils.checkpoint``) computes a layer twice, and would
+    append its tokens twice: use no cache there.
     """
 
     def __init__(
@@ -76,19 +93,21 @@ class LayerCache(KeyValueCache):
         num_kv_heads: int,
         context_length: int,
         head_dim: int,
-        theta: float | None = None,
+        layer: "GroupedQueryAttention | None" = None,
     ):
         super().__init__(batch_size, num_kv_heads, context_length, head_dim)
-        self.theta = theta  # the base of the rotary angles of its keys; None: they are not turned
-        self.frequencies: torch.Tensor | None = None  # (context_length, D / 2), of all positions
+        self.layer = None if layer is None else weakref.ref(layer)  # does not keep it alive
         self.all_keys = self.all_values = torch.empty(batch_size, num_kv_heads, 0, head_dim)
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"layer": None}  # of a copy
 
     def __len__(self) -> int:
         return self.length
 
     def __repr__(self) -> str:
         B, G, S, D = self.shape
-        sizes = f"batch_size={B}, num_kv_heads={G}, head_dim={D}, theta={self.theta}"
+        sizes = f"batch_size={B}, num_kv_heads={G}, head_dim={D}"
         return f"LayerCache({len(self)} of {S} tokens, {sizes})"
 
     @property
@@ -105,18 +124,25 @@ class LayerCache(KeyValueCache):
             raise ValueError(f"length must be from 0 to {len(self)}, got {length}")
         self.length = length
 
-    def check(self, keys: torch.Tensor, context_length: int, theta: float | None) -> None:
-        """Refuse keys (B, G, T, D), before they are turned, that cannot follow those in here."""
+    def check(self, keys: torch.Tensor, layer: "GroupedQueryAttention") -> None:
+        """Refuse keys (B, G, T, D) of a layer, before they are turned, that cannot follow these."""
         B, G, _, D = keys.shape
-        if (self.shape, self.theta) != ((B, G, context_length, D), theta):
-            wanted = LayerCache(B, G, context_length, D, theta)
+        if self.shape != (B, G, layer.context_length, D):
+            wanted = LayerCache(B, G, layer.context_length, D)
             raise ValueError(f"cache must be like {wanted}, got {self}")
-        held = self.keys
+        if self.layer is not None and self.layer() is not layer:
+            raise ValueError(
+                f"cache must be this layer's own, got another's, {self}: "
+                "make one for each layer, with attention.new_cache()"
+            )
+        held = self.all_keys
         if len(self) > 0 and (held.dtype, held.device) != (keys.dtype, keys.device):
             raise ValueError(
                 f"cache must hold {keys.dtype} on {keys.device}, as the new keys are, "
                 f"got {held.dtype} on {held.device}"
             )
+        if self.layer is None:
+            self.layer = weakref.ref(layer)
 
     def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Add the keys and values of new tokens, (B, G, T, D); return all that are then held.
@@ -125,10 +151,10 @@ class LayerCache(KeyValueCache):
         turned off, as by ``torch.no_grad``. Gradients reach the new keys and values; earlier ones
         are constant.
         """
+        if not torch.is_grad_enabled():
+            return super().append(keys, values)
         past = len(self)
         held = super().append(keys.detach(), values.detach())
-        if not torch.is_grad_enabled():
-            return held
         earlier = held[0][:, :, :past], held[1][:, :, :past]
         return torch.cat([earlier[0], keys], dim=-2), torch.cat([earlier[1], values], dim=-2)
 
@@ -187,6 +213,8 @@ class GroupedQueryAttention(nn.Module):
         self.num_heads, self.num_kv_heads, self.head_dim = H, G, d_model // H
         self.context_length = context_length
         self.theta = theta if rotary else None
+        if rotary:
+            rotary_frequencies(self.head_dim, 0, theta)  # refuses what it could not turn by
         kv_width = self.num_kv_heads * self.head_dim
         self.W_query = nn.Linear(d_model, d_model, bias=False)
         self.W_key = nn.Linear(d_model, kv_width, bias=False)
@@ -196,7 +224,7 @@ class GroupedQueryAttention(nn.Module):
     def new_cache(self, batch_size: int = 1) -> LayerCache:
         """Make an empty cache for ``batch_size`` sequences of up to ``context_length`` tokens."""
         sizes = self.num_kv_heads, self.context_length, self.head_dim
-        return LayerCache(batch_size, *sizes, theta=self.theta)
+        return LayerCache(batch_size, *sizes, layer=self)
 
     def forward(self, x: torch.Tensor, cache: LayerCache | None = None) -> torch.Tensor:
         """Map tokens (..., T, d_model) to context vectors (..., T, d_model).
@@ -216,35 +244,26 @@ class GroupedQueryAttention(nn.Module):
         if cache is not None:
             keys = torch.cat([cache.keys.to(keys), keys], dim=-2)  # (B, G, S, D)
         keys = repeat_kv(keys, self.num_heads // self.num_kv_heads)  # (B, H, S, D)
-        weights = kernel_weights(queries, keys)
-        return weights if x.dim() == 3 else weights[0]
+        weights = kernel_weights(queries, keys)  # (B, H, T, S)
+        return weights.reshape(*x.shape[:-2], *weights.shape[1:])
 
     def _project(self, x: torch.Tensor, cache: LayerCache | None) -> tuple[torch.Tensor, ...]:
         """Compute queries (B, H, T, D), keys and values (B, G, T, D) of new tokens."""
-        tokens = x.shape[-2] if cache is None else len(cache) + x.shape[-2]
-        if tokens > self.context_length:
-            raise ValueError(f"at most {self.context_length} tokens fit, got {tokens}")
-        batch = x if x.dim() == 3 else x[None]
+        if not isinstance(cache, LayerCache | None):
+            raise TypeError(f"cache must be from attention.new_cache(), got {type(cache).__name__}")
+        batch = x.reshape(-1, *x.shape[-2:])  # (B, T, d_model)
         queries = split_heads(self.W_query(batch), self.num_heads)
         keys = split_heads(self.W_key(batch), self.num_kv_heads)
         values = split_heads(self.W_value(batch), self.num_kv_heads)
         if cache is not None:
-            cache.check(keys, self.context_length, self.theta)
+            cache.check(keys, self)
+        T, past = x.shape[-2], 0 if cache is None else len(cache)
+        if past + T > self.context_length:
+            raise ValueError(f"at most {self.context_length} tokens fit, got {past + T}")
         if self.theta is not None:  # the values are not turned
-            frequencies = rotary_frequencies_after(cache, x.shape[-2], self).to(keys.device)
+            frequencies = rotary_frequencies(self.head_dim, T, self.theta, past).to(keys.device)
             queries, keys = apply_rotary(queries, frequencies), apply_rotary(keys, frequencies)
         return queries, keys, values
-
-
-def rotary_frequencies_after(
-    cache: LayerCache | None, T: int, module: "GroupedQueryAttention"
-) -> torch.Tensor:
-    """Return the rotary frequencies (T, D / 2) of the T positions after a cache."""
-    if cache is None:
-        return rotary_frequencies(module.head_dim, T, module.theta)
-    if cache.frequencies is None:  # once for all positions: computing them takes a while
-        cache.frequencies = rotary_frequencies(module.head_dim, module.context_length, module.theta)
-    return cache.frequencies[len(cache) : len(cache) + T]
 
 
 def grouped_attention(

@@ -127,7 +127,9 @@ def alibi_bias(num_heads: int, T: int) -> torch.Tensor:
     return alibi_slopes(num_heads)[:, None, None] * linear_bias(T)  # (H, 1, 1) * (T, T)
 
 
-def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -> torch.Tensor:
+def rotary_frequencies(
+    head_dim: int, max_length: int, theta: float = 10000.0, start: int = 0
+) -> torch.Tensor:
     """Compute the complex numbers that rotate the pairs of a query or key at each position.
 
     Pair k at position m is rotated by the angle m * theta^(-2k / head_dim): the first pair by one
@@ -138,9 +140,13 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
         head_dim: numbers per query and key, even.
         max_length: the number of positions.
         theta: the base; the larger it is, the slower the later pairs turn.
+        start: the first position.
 
     Returns:
         complex64 tensor (max_length, head_dim // 2), every entry of absolute value 1.
+
+    Raises:
+        ValueError: ``head_dim`` is odd, or ``theta`` is not a positive, finite number.
 
     >>> rotary_frequencies(head_dim=4, max_length=3).angle()
     tensor([[0.0000, 0.0000],
@@ -149,9 +155,13 @@ def rotary_frequencies(head_dim: int, max_length: int, theta: float = 10000.0) -
 
     Source: Su et al., "RoFormer" (2021); the worked walk.
     """
-    pairs = torch.arange(head_dim // 2, dtype=torch.float64)
-    speeds = theta ** (-2 * pairs / head_dim)  # (D/2,), in radians per position
-    angles = torch.arange(max_length)[:, None] * speeds  # (max_length, D/2)
+    if head_dim % 2 != 0 or not 0 < theta < torch.inf:
+        raise ValueError(
+            f"head_dim must be even and theta positive and finite, got {head_dim} and {theta}"
+        )
+    pairs, last = head_dim // 2, 2 / head_dim - 1  # theta^0, theta^(-2/D), ..., theta^last
+    speeds = torch.logspace(0, last, pairs, base=theta, dtype=torch.float64)  # (D/2,)
+    angles = torch.outer(torch.arange(start, start + max_length), speeds)  # (max_length, D/2)
     return torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
 
 
@@ -169,7 +179,7 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
     Args:
         x: queries or keys (..., T, D), D even.
         frequencies: from ``rotary_frequencies``, (T, D // 2), a row for each token. For tokens
-            that start at position s, pass ``frequencies[s : s + T]``.
+            that start at position s, compute them with ``start=s``.
 
     Returns:
         Tensor of the shape and dtype of ``x``; half precision is rotated in float32.
@@ -209,11 +219,16 @@ def sinusoids(T: int, d: int) -> torch.Tensor:
     Returns:
         float32 tensor (T, d).
 
+    Raises:
+        ValueError: ``d`` is odd.
+
     >>> sinusoids(2, 4)
     tensor([[1.0000, 0.0000, 1.0000, 0.0000],
             [0.5403, 0.8415, 0.9999, 0.0100]])
 
     Source: Vaswani et al., "Attention Is All You Need" (2017).
     """
+    if d % 2 != 0:
+        raise ValueError(f"d must be even, got {d}")
     hands = torch.view_as_real(rotary_frequencies(d, T))  # (T, d/2, 2)
     return hands.flatten(start_dim=1)

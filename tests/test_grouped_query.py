@@ -1,5 +1,7 @@
 """Grouped-query attention with a key/value cache: ``12_grouped_query_kv_cache``."""
 
+import copy
+import gc
 import math
 import pickle
 
@@ -7,12 +9,16 @@ import pytest
 import torch
 from torch.nn import functional
 
+from chapter3_helpers import grouped_query
 from chapter3_helpers.grouped_query import (
     GroupedQueryAttention,
+    KeyValueCache,
+    LayerCache,
     grouped_attention,
     kv_cache_bytes,
     repeat_kv,
 )
+from chapter3_helpers.positions import rotary_frequencies
 from tests.devices import DEVICES
 
 # No two sizes are equal, so that no two dimensions can be confused.
@@ -88,7 +94,10 @@ def spy_on_attention(monkeypatch):
 
 def state_of(cache):
     """What a refused call must leave as it was, the place in memory included."""
-    return len(cache), cache.keys.data_ptr(), cache.keys.tolist(), cache.values.tolist()
+    kept = cache.all_keys, cache.all_values
+    return cache.length, *[
+        (all_of.data_ptr(), all_of[:, :, : cache.length].tolist()) for all_of in kept
+    ]
 
 
 # ---- what it computes
@@ -137,15 +146,16 @@ def test_new_queries_see_the_keys_up_to_their_own_position(threads, rows, monkey
     assert [queries.shape[-2] for queries, _, _ in calls] == [rows, 4, S]
 
 
+@pytest.mark.parametrize("shape", [(), (5,), (2, 4), (1, 2, 4)], ids=str)
 @torch.no_grad()
-def test_an_unbatched_sequence_is_a_batch_of_one():
-    module, x = make(), tokens(T)
-    cache = module.new_cache()
+def test_a_cache_counts_the_texts_in_all_leading_dimensions(shape):
+    module, x = make(), tokens(*shape, T)
+    cache = module.new_cache(math.prod(shape))
     pieces = in_pieces(module, x, (4, 3), cache)
     torch.testing.assert_close(pieces, module(x), atol=1e-5, rtol=1e-5)
     cache.truncate(4)
-    weights = module.attention_weights(x[4:], cache)
-    torch.testing.assert_close(weights, module.attention_weights(x)[:, 4:])
+    weights = module.attention_weights(x[..., 4:, :], cache)
+    torch.testing.assert_close(weights, module.attention_weights(x)[..., 4:, :])
 
 
 # ---- the weights
@@ -228,17 +238,26 @@ def test_without_a_cache_nothing_is_kept_and_a_new_one_takes_no_memory():
 
 
 @torch.no_grad()
-def test_no_token_is_moved_or_copied_and_frequencies_are_computed_once(monkeypatch):
+def test_no_token_is_moved_copied_or_turned_again(monkeypatch):
     module, x = make(), tokens(B, T)
     cache = filled(module, x[:, :1])
-    home, frequencies = (cache.keys.data_ptr(), cache.values.data_ptr()), cache.frequencies
+    home, turned = (cache.keys.data_ptr(), cache.values.data_ptr()), []
     calls = spy_on_attention(monkeypatch)
+
+    def spy(head_dim, T, theta, start):
+        turned.append((T, start))
+        return rotary_frequencies(head_dim, T, theta, start)
+
+    monkeypatch.setattr(grouped_query, "rotary_frequencies", spy)
     module(x[:, 1:2], cache)
     module(x[:, 2:], cache)
     seen = [(keys.data_ptr(), values.data_ptr(), keys.shape) for _, keys, values in calls]
     assert seen == [(*home, (B, 2, 2, D)), (*home, (B, 2, T, D))]
     assert (cache.keys.data_ptr(), cache.values.data_ptr()) == home
-    assert cache.frequencies is frequencies is not None
+    assert turned == [(1, 1), (T - 2, 2)]  # no table of angles is computed, or kept
+    assert not any(
+        isinstance(kept, torch.Tensor) and kept.is_complex() for kept in vars(cache).values()
+    )
 
 
 @torch.no_grad()
@@ -263,9 +282,11 @@ def test_truncate_goes_back_and_forgets_what_came_after():
         (6, tokens(1), {}, "cache must be like .*batch_size=1, .*batch_size=3, "),
         (6, tokens(B, 1), {"num_kv_heads": 3}, "num_kv_heads=3, .*num_kv_heads=2"),
         (6, tokens(B, 1), {"context_length": 14}, "14 tokens, .* got .* of 13 tokens"),
-        (6, torch.zeros(B, 1, 48), {"d_model": 48}, "head_dim=8, .*, head_dim=10"),
-        (6, tokens(B, 1), {"theta": 500.0}, r"theta=500\.0\), got .*theta=10000\.0"),
-        (6, tokens(B, 1), {"rotary": False}, r"theta=None\), got .*theta=10000\.0"),
+        (6, torch.zeros(B, 1, 48), {"d_model": 48}, "head_dim=8.*, head_dim=10"),
+        (6, tokens(B, 1), {}, r"cache must be this layer's own, .* attention.new_cache\(\)"),
+        (0, tokens(B, 1), {}, r"cache must be this layer's own, .* attention.new_cache\(\)"),
+        (6, tokens(B, 1), {"theta": 500.0}, "cache must be this layer's own"),
+        (6, tokens(B, 1), {"rotary": False}, "cache must be this layer's own"),
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else "",
 )
@@ -284,6 +305,90 @@ def test_a_refused_call_leaves_the_cache_as_it_was(held, x, changes, message):
     assert state_of(cache) == before
     whole = module(good)
     torch.testing.assert_close(module(good[:, held:], cache), whole[:, held:], atol=1e-5, rtol=1e-5)
+
+
+FITS = (B, 2, 3, D)
+
+
+@pytest.mark.parametrize("kind", [KeyValueCache, LayerCache])
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("held", [0, 5])
+@pytest.mark.parametrize(
+    ("keys", "values"),
+    [
+        ((B, 2, CONTEXT + 1, D), (B, 2, CONTEXT + 1, D)),
+        ((1, 2, 3, D), (1, 2, 3, D)),  # these and the next would be repeated without a word
+        ((B, 1, 3, D), (B, 1, 3, D)),
+        ((B, 2, 3, 1), (B, 2, 3, 1)),
+        (FITS, (B, 2, 1, D)),
+        ((2, 3, D), (2, 3, D)),
+        (FITS, (B, 2, 4, D)),
+    ],
+)
+def test_append_refuses_what_does_not_fit_and_nothing_changes(keys, values, held, grad, kind):
+    cache = kind(B, 2, CONTEXT, D)
+    torch.manual_seed(2)
+    earlier, new = torch.randn(2, B, 2, 5, D), torch.randn(2, *FITS)
+    with torch.set_grad_enabled(grad):
+        cache.append(*earlier[:, :, :, :held])
+        before = state_of(cache)
+        words = r"must be \(3, 2, T, 10\) with T up to (13|8), got \(.* and \("
+        with pytest.raises(ValueError, match=words):
+            cache.append(torch.ones(keys), torch.ones(values))
+        assert state_of(cache) == before
+        for found, old, added in zip(cache.append(*new), earlier, new, strict=True):
+            assert torch.equal(found, torch.cat([old[:, :, :held], added], dim=2))
+
+
+@torch.no_grad()
+def test_one_cache_for_two_layers_is_refused_also_as_a_copy_or_made_by_hand():
+    """A copy or a cache made by hand belongs to the first layer that uses it."""
+    module, x = make(), tokens(B, T)
+    other, whole = copy.deepcopy(module), module(x)
+    cache = filled(module, x[:, :4])
+    again = [lambda: copy.deepcopy(cache), lambda: pickle.loads(pickle.dumps(cache))]
+    for copied in [make_copy() for make_copy in again for _ in range(2)]:
+        torch.testing.assert_close(module(x[:, 4:], copied), whole[:, 4:], atol=1e-5, rtol=1e-5)
+        assert len(cache) == 4
+        with pytest.raises(ValueError, match="this layer's own"):
+            other(x[:, :1], copied)
+        assert len(copied) == T
+    by_hand = LayerCache(B, 2, CONTEXT, D)
+    with pytest.raises(ValueError, match="must be like"):
+        module(x[:1], by_hand)
+    pieces = in_pieces(other, x, (3, 4), by_hand)
+    torch.testing.assert_close(pieces, whole, atol=1e-5, rtol=1e-5)
+    with pytest.raises(ValueError, match="this layer's own"):
+        module(x, by_hand)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+@torch.no_grad()
+def test_layers_copied_together_with_their_caches_go_on(order):
+    x = tokens(B, T)
+    layers = [make(num_kv_heads=heads) for heads in (2, 3)]
+    caches = [filled(layer, x[:, :4]) for layer in layers]
+    both = [layers, caches][::order]
+    for copied in (copy.deepcopy(both), pickle.loads(pickle.dumps(both))):
+        for layer, same, cache in zip(layers, *copied[::order], strict=True):
+            expected = layer(x)[:, 4:]
+            torch.testing.assert_close(same(x[:, 4:], cache), expected, atol=1e-5, rtol=1e-5)
+    assert [len(cache) for cache in caches] == [4, 4]
+
+
+def test_a_cache_does_not_keep_its_layer_alive():
+    cache = make().new_cache(B)
+    gc.collect()
+    assert cache.layer() is None
+    with pytest.raises(ValueError, match="this layer's own"):
+        make()(tokens(B, T), cache)
+
+
+@pytest.mark.parametrize("cache", [[], [None], KeyValueCache(B, 2, CONTEXT, D), (torch.ones(1),)])
+def test_what_is_no_cache_of_a_layer_is_refused_in_words(cache):
+    for call in (make(), make().attention_weights):
+        with pytest.raises(TypeError, match=r"cache must be from attention.new_cache\(\), got \w"):
+            call(tokens(B, T), cache)
 
 
 @torch.no_grad()
@@ -332,7 +437,7 @@ def test_where_nothing_else_is_said():
     """As many key/value heads as heads, 2048 tokens; without rotary an odd head_dim will do."""
     attention = GroupedQueryAttention(15, 5, rotary=False)
     assert attention(torch.zeros(2, 15)).shape == (2, 15)
-    said = "LayerCache(0 of 2048 tokens, batch_size=1, num_kv_heads=5, head_dim=3, theta=None)"
+    said = "LayerCache(0 of 2048 tokens, batch_size=1, num_kv_heads=5, head_dim=3)"
     assert repr(attention.new_cache()) == said
 
 

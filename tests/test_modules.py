@@ -1,6 +1,7 @@
 """What holds for every attention module, whatever it computes inside."""
 
 import copy
+import math
 import pickle
 from collections.abc import Callable
 
@@ -101,9 +102,14 @@ def test_each_head_of_a_wrapper_asks_for_itself(call):
         ("fused", {"d_out": 7}, "d_out must be divisible by num_heads, got 7 and 3"),
         ("grouped", {"d_model": 26}, "d_model must be divisible by num_heads, got 26 and 6"),
         ("grouped", {"num_kv_heads": 4}, "num_heads must be divisible by num_kv_heads, got 6 and"),
+        ("grouped", {"d_model": 18}, "head_dim must be even .*, got 3 and 10000.0"),
+        ("grouped", {"theta": 0.0}, "theta positive and finite, got 4 and 0.0"),
+        ("grouped", {"theta": -10.0}, "theta positive and finite, got 4 and -10.0"),
+        ("grouped", {"theta": math.nan}, "theta positive and finite, got 4 and nan"),
+        ("grouped", {"theta": math.inf}, "theta positive and finite, got 4 and inf"),
     ],
 )
-def test_heads_that_cannot_share_are_refused(kind, change, words):
+def test_heads_that_cannot_share_or_turn_are_refused(kind, change, words):
     with pytest.raises(ValueError, match=words):
         make(kind, **change)
 
@@ -121,6 +127,9 @@ def test_reads_one_sentence_or_a_batch_of_them(kind):
     for b in range(B):
         torch.testing.assert_close(module(x[b]), context[b])
         torch.testing.assert_close(module.attention_weights(x[b]), weights[b])
+    batches = torch.stack([x, x.flip(0), 2 * x])  # (3, B, T, d_in): any leading dimensions
+    torch.testing.assert_close(module(batches)[1], context.flip(0))
+    torch.testing.assert_close(module.attention_weights(batches)[1], weights.flip(0))
     assert module(tokens(kind, CONTEXT)).shape == (CONTEXT, width(kind))  # as many as it may read
 
 

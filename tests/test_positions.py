@@ -105,6 +105,7 @@ class TestRotaryFrequencies:
         frequencies = rotary_frequencies(head_dim, m + 1, theta)
         assert frequencies.shape == (m + 1, head_dim // 2)
         assert frequencies.dtype == torch.complex64
+        assert torch.equal(rotary_frequencies(head_dim, 1, theta, start=m), frequencies[m:])
         for k, value in enumerate(frequencies[m].tolist()):
             angle = m * theta ** (-2 * k / head_dim)
             assert value == pytest.approx(complex(math.cos(angle), math.sin(angle)), abs=1e-6)

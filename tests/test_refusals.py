@@ -30,6 +30,7 @@ from chapter3_helpers.positions import (
     LearnedPositions,
     apply_rotary,
     rotary_frequencies,
+    sinusoids,
 )
 from chapter3_helpers.recurrent import tokenize as spell
 from chapter3_helpers.sentence import embed_text
@@ -87,6 +88,12 @@ REFUSED = [
     (lambda: turn(frequencies=TABLE[:1]), V, "(T, D / 2) = (5, 3), got torch.complex64 (1, 3)"),
     (lambda: turn(frequencies=TABLE[:, :1]), V, "(T, D / 2) = (5, 3), got torch.complex64 (5, 1)"),
     (lambda: turn(frequencies=TABLE.angle()), V, "must be complex, ... got torch.float32 (5, 3)"),
+    (lambda: rotary_frequencies(5, 2), V, "head_dim must be even ... got 5 and 10000.0"),
+    (lambda: rotary_frequencies(6, 2, 0), V, "theta positive and finite, got 6 and 0"),
+    (lambda: rotary_frequencies(6, 2, -3.0), V, "theta positive and finite, got 6 and -3.0"),
+    (lambda: rotary_frequencies(6, 2, math.nan), V, "theta positive and finite, got 6 and nan"),
+    (lambda: rotary_frequencies(6, 2, math.inf), V, "theta positive and finite, got 6 and inf"),
+    (lambda: sinusoids(2, 5), V, "d must be even, got 5"),
     (lambda: turn(x=ones(2, 5, 3, 6)), V, "= (3, 3), got torch.complex64 (5, 3)"),  # (B, T, H, D)
     # transformer block
     (lambda: TransformerBlock(6, 2, 5)(ones(6, 6)), V, "at most 5 tokens fit, got 6"),
