@@ -15,7 +15,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -187,7 +186,9 @@ class Gguf(NamedTuple):
                 f"{self.settings.path} must hold tensors that the package gguf can turn into "
                 f"floats, got {name} as {stored.tensor_type.name}. Take a file in Q8_0 or F16"
             ) from error
-        return torch.from_numpy(np.array(numbers))  # its own memory, not the file's
+        if not numbers.flags.writeable:  # floats that still lie in the file
+            numbers = numbers.copy()
+        return torch.from_numpy(numbers)
 
 
 def read_gguf(path: str | Path) -> Gguf:

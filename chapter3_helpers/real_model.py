@@ -24,7 +24,7 @@ from chapter3_helpers.model_files import (
     Gguf,
     fill,
     given_path,
-    model_path as model_path,  # of the public surface here
+    model_path,
     read_config,
     read_gguf,
     read_tokenizer,
@@ -403,20 +403,17 @@ def next_ids(
         model: a ``Llama``.
         ids: the tokens so far, at least one.
         max_new_tokens: how many to choose.
-        cached: whether the keys and values of earlier tokens are kept; without, all tokens are
-            read again for each new one.
+        cached: whether keys and values are kept; without, all tokens are read again each time.
 
     Yields:
         One id after another.
     """
-    device = model.embedding.weight.device
-    caches, new = model.new_caches() if cached else None, list(ids)
+    caches = model.new_caches() if cached else None
+    ids = torch.as_tensor(ids, device=model.embedding.weight.device)[None]  # (1, T)
     for _ in range(max_new_tokens):
-        with torch.inference_mode():
-            logits = model.next_logits(torch.tensor([new], device=device), caches)  # (1, vocab)
-        chosen = int(logits.argmax())
-        yield chosen
-        new = [chosen] if cached else [*new, chosen]
+        likeliest = model.next_logits(ids, caches).argmax(dim=-1, keepdim=True)  # (1, 1)
+        yield likeliest.item()
+        ids = likeliest if cached else torch.cat([ids, likeliest], dim=-1)
 
 
 def write(
@@ -445,6 +442,7 @@ def write(
     return "".join(pieces(model, tokenizer, prompt, max_new_tokens, as_chat, cached))
 
 
+@torch.inference_mode()
 def pieces(
     model: nn.Module,
     tokenizer: "Tokenizer",
@@ -454,6 +452,11 @@ def pieces(
     cached: bool = True,
 ) -> Iterator[str]:
     """Yield what ``write`` returns, piece by piece, as soon as it is known."""
+    if as_chat and tokenizer.token_to_id("<|im_start|>") is None:
+        raise ValueError(
+            "as_chat must be False for this model: its tokenizer does not know <|im_start|>, so it "
+            "was taught another form of chat, or none"
+        )
     ids = encode(tokenizer, chat(prompt) if as_chat else prompt)
     if len(ids) + max_new_tokens > model.context_length:
         raise ValueError(
@@ -464,12 +467,13 @@ def pieces(
     new, text = [], ""
     for chosen in next_ids(model, ids, max_new_tokens, cached):
         if chosen in ends:
-            return
+            break
         new.append(chosen)
         longer = tokenizer.decode(new)
         if not longer.endswith("\N{REPLACEMENT CHARACTER}"):  # half a character waits
             yield longer[len(text) :]
             text = longer
+    yield tokenizer.decode(new)[len(text) :]  # nothing, or half a character
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -479,7 +483,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description="Ask a small language model, SmolLM2-135M-Instruct, a question.",
     )
     parser.add_argument("question", help="in quotation marks; it knows English best")
-    parser.add_argument("--model", type=Path, help="another Llama: a GGUF file or a folder")
+    parser.add_argument(
+        "--model", type=Path, default=model_path(), help="another Llama: a GGUF file or a folder"
+    )
     parser.add_argument("--tokens", type=int, default=200, help="the most to write (200)")
     parser.add_argument(
         "--plain", action="store_true", help="continue the text, without the form of a chat"
