@@ -206,8 +206,8 @@ EDITS = {
     "12 with positions from 0 again": (
         "12_grouped_query_kv_cache",
         "GroupedQueryAttention",
-        "rotary_frequencies_after(cache,",
-        "rotary_frequencies_after(None,",
+        "self.theta, past)",
+        "self.theta, 0)",
         {"in_two_calls = ": "difference from all at once: 0.06", "cache.truncate(50)": None},
     ),
     "13 without shrink": (

@@ -44,7 +44,6 @@ TAUGHT = {
             "kv_cache_bytes",
             "repeat_kv",
             "rotary_frequencies",
-            "rotary_frequencies_after",
             "grouped_attention",
             "GroupedQueryAttention",
         ],
