@@ -161,7 +161,8 @@ def rotary_frequencies(
         )
     pairs, last = head_dim // 2, 2 / head_dim - 1  # theta^0, theta^(-2/D), ..., theta^last
     speeds = torch.logspace(0, last, pairs, base=theta, dtype=torch.float64)  # (D/2,)
-    angles = torch.outer(torch.arange(start, start + max_length), speeds)  # (max_length, D/2)
+    positions = torch.arange(start, start + max_length, dtype=torch.float64)
+    angles = torch.outer(positions, speeds)  # (max_length, D/2)
     return torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
 
 
