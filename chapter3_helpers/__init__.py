@@ -1,10 +1,10 @@
 """Attention mechanisms written out to be read: the companion of the notebooks.
 
-The lessons lie here, one a notebook, in the order in which they build on one another:
+The lessons lie here, in the order in which they build on one another:
 
     recurrent  dot_products  softmax  trainable_qkv  masking  dropout  causal_attention
     multihead_wrapper  fused_multihead  positions  transformer_block  induction_heads
-    gpt2  handmade_transformer  grouped_query  performance  tensor_parallel/
+    gpt2  handmade_transformer  grouped_query  performance  tensor_parallel/  real_model
 
 What notebooks share: sentence, lexicon, plots, diagrams/, copy_weights.
 What loaders of published models share: model_files.
@@ -12,10 +12,12 @@ What supports them:
 
     tasks/          toy tasks and languages, next-word prediction, the training loop
     benchmarks/     every implementation of attention, timed
-    exercises/      what checks a reader's answers, one file a notebook
-    explorers/      sliders and the panels that follow them, one file a notebook
+    exercises/      what checks a reader's answers, one file a topic
+    explorers/      sliders and the panels that follow them, by topic
     read_attention  what an attention module is made of
     _figures/       figures that carry words, tick labels in any script, colours
 
 Importing the package itself costs nothing.
 """
+
+__version__ = "0.1.0"

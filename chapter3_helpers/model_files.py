@@ -261,7 +261,7 @@ def find(folder: str | Path, name: str) -> Path:
             f"of transformers writes them. {held}. Nothing is downloaded for you"
         )
     with path.open("rb") as file:
-        if file.read(24) == b"version https://git-lfs.":
+        if file.read(8) == b"version ":  # as no JSON, safetensors or GGUF file begins
             raise ValueError(
                 f"{path} must be the file itself, got the pointer that git puts in its place. "
                 "Run git lfs pull where it was cloned"

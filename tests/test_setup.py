@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
+import zipfile
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from rattler import MatchSpec
 
+import chapter3_helpers
 from tools.front_door import project_files
 from tools.notebook_files import notebook_paths, numbered_paths, read
 from tools.regenerate import README_NOTEBOOK, README_PICTURE, readme_picture
@@ -90,6 +93,46 @@ def test_every_direct_package_is_pinned_inside_its_range_and_for_any_build():
     pinned = {pin.name.lower().replace("_", "-"): str(pin.specifier) for pin in (*ours, *books)}
     for name, requirement in requirements("test", "gpt2", "book").items():
         assert requirement.specifier.contains(pinned[name].removeprefix("==")), name
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory):
+    """The names in the sdist and in the wheel, and the text of the wheel's metadata."""
+    folder = tmp_path_factory.mktemp("build")
+    for name in ("chapter3_helpers", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("LICENSE", "MANIFEST.in", "README.md", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    code = "from setuptools.build_meta import *; build_sdist('made'); build_wheel('made')"
+    subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, check=True)
+    with tarfile.open(next((folder / "made").glob("*.tar.gz"))) as sdist:
+        sources = {name.partition("/")[2] for name in sdist.getnames()}
+    with zipfile.ZipFile(next((folder / "made").glob("*.whl"))) as wheel:
+        (metadata,) = [name for name in wheel.namelist() if name.endswith("/METADATA")]
+        return sources, set(wheel.namelist()), wheel.read(metadata).decode()
+
+
+def test_what_is_built_holds_all_of_the_package_and_nothing_that_cannot_run(archives):
+    sources, installed, _ = archives
+    package = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "chapter3_helpers").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert {"chapter3_helpers/py.typed", "chapter3_helpers/explorers/core/hands.js"} <= package
+    assert package <= sources & installed
+    assert {name.split("/")[0] for name in installed - package} == {
+        f"chapter3_helpers-{chapter3_helpers.__version__}.dist-info"
+    }
+    assert not [name for name in sources if name.startswith("tests") or name == "README.md"]
+
+
+def test_the_metadata_of_what_is_built(archives):
+    _, _, metadata = archives
+    assert f"\nVersion: {chapter3_helpers.__version__}\n" in metadata
+    assert "\nLicense-File: LICENSE\n" in metadata
+    links = re.findall(r"\]\(([^)\s]+)\)", metadata)
+    assert all(re.match(r"https?://", link) for link in links), "relative links lead nowhere"
 
 
 def test_make_help_lists_every_target():
