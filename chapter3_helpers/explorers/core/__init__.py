@@ -10,6 +10,7 @@ file             what it holds
 ``drawings``     more of it: curves and diagrams, as SVG
 ``lines``        weights as lines from queries to keys
 ``number_path``  the arithmetic of one weight
+``notebook``     which explorers its cells show, and when they are closed
 ``style``        how they look: colours, ``explorers.css``, decimals, escaped texts
 ===============  ==================================================================
 

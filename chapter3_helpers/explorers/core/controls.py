@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 import ipywidgets as widgets
-from traitlets import Int, validate
+from traitlets import Instance, Int, validate
 
 Settings = Mapping[str, Any]
 Choice = tuple[str, Any]  # what a page shows, and the value
@@ -95,14 +95,15 @@ class Control:
                 return value
         raise ValueError(f"{self.name} must be one of {choices}, the page shows {shown!r}")
 
-    def words(self) -> dict[str, Any]:
-        """Return what every ipywidgets control is given."""
+    def words(self, **size: Any) -> dict[str, Any]:
+        """Return what every ipywidgets control is given; ``size`` is that of its layout, if it has
+        one of its own."""
         return {
             "value": self.default,
             "description": self.label,
             "tooltip": self.tooltip,
             "style": {"description_width": "initial"},
-            "layout": _width(),
+            "layout": widgets.Layout(**size) if size else _width(),
         }
 
 
@@ -195,8 +196,9 @@ class Steps(Control):
         return widgets.SelectionSlider(options=self.offered(settings), **self.words())
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
-        box, player = widgets.HBox([widget], layout=_width()), None
-        if self.play is not None:
+        if self.play is None:
+            box, player = widgets.HBox([widget], layout=_width()), None
+        else:
             last = len(widget.options) - 1
             player = widgets.Play(min=0, max=last, value=widget.index, interval=self.play)
             box = _beside(player, widget, "index")
@@ -224,7 +226,7 @@ class Buttons(Steps):
     kind = "buttons"
 
     def build(self, settings: Settings) -> widgets.Widget:
-        words = {**self.words(), "layout": widgets.Layout(width="auto", max_width="100%")}
+        words = self.words(width="auto", max_width="100%")
         radio = widgets.RadioButtons(
             options=self.offered(settings), orientation="horizontal", **words
         )
@@ -304,7 +306,7 @@ class DropDown(Control):
         return _pairs(self.options)
 
     def build(self, settings: Settings) -> widgets.Widget:
-        words = {**self.words(), "layout": widgets.Layout(width="auto", max_width="300px")}
+        words = self.words(width="auto", max_width="300px")
         return widgets.Dropdown(options=list(self.options), **words)
 
 
@@ -318,8 +320,7 @@ class Switch(Control):
         return [("off", False), ("on", True)]
 
     def build(self, settings: Settings) -> widgets.Widget:
-        words = {**self.words(), "layout": widgets.Layout(width="auto")}
-        return widgets.Checkbox(indent=False, **words)
+        return widgets.Checkbox(indent=False, **self.words(width="auto"))
 
 
 @dataclass(frozen=True)
@@ -332,8 +333,7 @@ class TextField(Control):
         return shown
 
     def build(self, settings: Settings) -> widgets.Widget:
-        words = self.words()
-        words["layout"] = widgets.Layout(width="auto", min_width="320px", flex="2 1 420px")
+        words = self.words(width="auto", min_width="320px", flex="2 1 420px")
         return widgets.Text(continuous_update=True, **words)
 
 
@@ -351,7 +351,7 @@ class Seed(Control):
         return int(shown)
 
     def build(self, settings: Settings) -> widgets.Widget:
-        return SeedBox(self.words())
+        return SeedBox(self.words(width="130px"))
 
 
 class SeedBox(widgets.HBox):
@@ -364,8 +364,7 @@ class SeedBox(widgets.HBox):
     value = Int(min=0, max=HIGHEST_SEED)
 
     def __init__(self, words: dict[str, Any]):
-        narrow = {**words, "layout": widgets.Layout(width="130px")}
-        self.field = widgets.FloatText(step=1, **narrow)
+        self.field = widgets.FloatText(step=1, **words)
         button = widgets.Button(
             description="Draw again",
             icon="random",
@@ -409,10 +408,16 @@ def _width() -> widgets.Layout:
 
 
 def _beside(player: widgets.Play, widget: widgets.Widget, trait: str) -> widgets.Widget:
-    """Put a player before a slider; the page itself moves one with the other."""
+    """Put a player before a slider."""
     player.show_repeat = False
     player.tooltip = f"Play {widget.description}"
-    widgets.jslink((widget, trait), (player, "value"))
-    box = widgets.HBox([player, widget])
+    box = Played([player, widget])
+    box.link = widgets.jslink((widget, trait), (player, "value"))
     box.add_class("c3-played")
     return box
+
+
+class Played(widgets.HBox):
+    """A player, a slider, and the link that makes the page move one with the other."""
+
+    link = Instance(widgets.Widget, allow_none=True)

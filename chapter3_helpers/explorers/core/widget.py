@@ -44,6 +44,7 @@ import anywidget
 import ipywidgets as widgets
 from traitlets import TraitError
 
+from chapter3_helpers.explorers.core import notebook
 from chapter3_helpers.explorers.core.controls import (
     Clicked,
     Control,
@@ -188,13 +189,51 @@ class Explorer(widgets.VBox):
             place.add_class(f"c3-control-{control.name}")
             if not control.presented:
                 place.add_class("c3-unpresented")
-        self.set(**(settings or {}))
+        try:
+            self.set(**(settings or {}))
+        except BaseException:  # also an interrupted training: nobody has it, so nobody can close it
+            self.close()
+            raise
         self._start = self.settings
+        notebook.made(self)
 
     @property
     def settings(self) -> dict[str, Any]:
         """The values of all controls, by name."""
         return {name: widget.value for name, widget in self.widgets.items()}
+
+    def close(self) -> None:
+        """Close all the widgets that it is made of; it can be shown again."""
+        for widget in self._parts():
+            widgets.Widget.close(widget)
+
+    def open(self) -> None:
+        """Open those that were closed."""
+        for widget in self._parts():
+            vars(widget).pop("_repr_mimebundle_", None)  # which ``close`` takes away
+            widgets.Widget.open(widget)
+
+    @property
+    def model_id(self) -> str:
+        """What a page calls it by; whoever asks wants to show it, so a closed one opens."""
+        if self.comm is None:
+            self.open()
+        return self.comm.comm_id
+
+    def _parts(self) -> list[widgets.Widget]:
+        """Return all widgets that it is made of, each behind those that it is made of itself."""
+        found: dict[widgets.Widget, None] = {}
+
+        def find(widget: widgets.Widget) -> None:
+            for value in widget.trait_values().values():
+                for part in value if isinstance(value, tuple) else (value,):
+                    if isinstance(part, widgets.Widget) and part not in found:
+                        find(part)
+            found[widget] = None
+
+        for widget in (*self.widgets.values(), *self.places.values(), self):
+            find(widget)
+        return list(found)
 
     def state(self, settings: Settings) -> Any:
         """Compute what belongs to some settings."""
