@@ -17,10 +17,6 @@ def split_heads(x: torch.Tensor, num_heads: int) -> torch.Tensor:
     The view cuts every token's vector; the transpose then puts the heads before the tokens. A
     view straight to (..., H, T, D) would hand one row of a head the numbers of another token.
 
-    Raises:
-        ValueError: ``num_heads`` does not divide ``d_out``, or more than ``context_length`` tokens
-            come in.
-
     >>> split_heads(torch.arange(4.0).reshape(2, 2), num_heads=2)  # token 0: 0, 1; token 1: 2, 3
     tensor([[[0.], [2.]],
             [[1.], [3.]]])
@@ -60,6 +56,10 @@ class MultiHeadAttention(nn.Module):
         dropout: the probability that an attention weight is dropped, in training only.
         num_heads: how many heads share ``d_out``.
         qkv_bias: whether the three projections add a learned bias.
+
+    Raises:
+        ValueError: ``num_heads`` does not divide ``d_out``, or more than ``context_length`` tokens
+            come in.
 
     >>> _ = torch.manual_seed(123)
     >>> attention = MultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
@@ -117,6 +117,10 @@ class FusedMultiHeadAttention(nn.Module):
     storing a (T, T) matrix (except in training with dropout on a CPU, where torch's kernel has
     no dropout). Same function, same number of parameters, same arguments.
 
+    One thing differs. In a text of few tokens (up to 7 in float32, where we tried it), the kernel
+    for CPUs loses NaN: a token whose scores are all NaN sees nothing, and its output is
+    ``out_proj.bias``. ``attention_weights`` shows the NaN.
+
     Args:
         d_in: numbers per token on the way in.
         d_out: numbers per token on the way out, of all heads together.
@@ -126,7 +130,8 @@ class FusedMultiHeadAttention(nn.Module):
         qkv_bias: whether the packed projection adds a learned bias.
 
     Raises:
-        ValueError: as ``MultiHeadAttention``.
+        ValueError: ``num_heads`` does not divide ``d_out``, or more than ``context_length`` tokens
+            come in.
 
     >>> _ = torch.manual_seed(123)
     >>> attention = FusedMultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
@@ -182,7 +187,8 @@ def kernel_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
 
     The kernel returns the values, mixed by the weights. If the identity matrix stands in the place
     of the values, what it returns is the weights. So they are the kernel's own, also where half
-    precision rounds or overflows.
+    precision rounds or overflows. NaN is an exception: given a mask, as here, the kernel for CPUs
+    keeps it; given none, it can return zeros where all scores are NaN.
 
     Args:
         queries: (..., T, D), of the T newest tokens.

@@ -57,7 +57,8 @@ class KeyValueCache:
         """Add the keys and values (B, G, T, D) of T tokens; return those of all S, as views.
 
         Raises:
-            ValueError: they do not fit. Then the cache is as it was.
+            ValueError: there is no room for T more, or the shapes are others. Then the cache stays
+                as it was.
         """
         B, G, room, D = self.shape
         T, past = keys.shape[-2], self.length
@@ -82,9 +83,11 @@ class LayerCache(KeyValueCache):
     in training. ``cache.keys`` and ``cache.values`` are views (B, G, S, D) of what is kept. The
     first keys settle dtype and device.
 
-    A copy (``copy.deepcopy``, ``pickle``) or a cache made by hand belongs to the first layer that
-    uses it. Activation checkpointing (``torch.utils.checkpoint``) computes a layer twice, and would
-    append its tokens twice: use no cache there.
+    A copy, as by ``copy.deepcopy`` or ``pickle``, has forgotten its layer. It belongs to the first
+    layer that uses it, and so does a cache that is made without a layer.
+
+    Activation checkpointing (``torch.utils.checkpoint``) calls a layer a second time, which would
+    append the same tokens once more: train without a cache.
     """
 
     def __init__(
@@ -173,7 +176,8 @@ class GroupedQueryAttention(nn.Module):
                     --W_value--> values  (B, G, T, D) ----------> cache (B, G, S, D) --+
             with S = len(cache) + T keys to look at; then join heads, out_proj --> (B, T, d)
 
-    The module itself keeps nothing but weights. What a cache holds is constant to autograd.
+    The module itself keeps nothing but weights. What a cache holds is constant to autograd. As in
+    ``FusedMultiHeadAttention``, a token whose scores are all NaN may come out as if it saw nothing.
 
     Args:
         d_model: numbers per token, on the way in and out.
@@ -185,8 +189,10 @@ class GroupedQueryAttention(nn.Module):
         rotary: whether queries and keys are turned, for which head_dim must be even.
 
     Raises:
-        ValueError: one of these sizes does not divide the other, more than ``context_length``
-            tokens come in, or a cache is for other sizes, another dtype or another ``theta``.
+        ValueError: one of these sizes does not divide the other, head_dim is odd or ``theta`` not a
+            positive, finite number, though keys are turned; more than ``context_length`` tokens
+            come in; or a cache is another layer's, for other sizes or of another dtype.
+        TypeError: the cache is none that ``new_cache`` makes.
 
     >>> attention = GroupedQueryAttention(d_model=12, num_heads=6, num_kv_heads=2)
     >>> x, cache = torch.rand(1, 5, 12), attention.new_cache()
@@ -229,8 +235,8 @@ class GroupedQueryAttention(nn.Module):
     def forward(self, x: torch.Tensor, cache: LayerCache | None = None) -> torch.Tensor:
         """Map tokens (..., T, d_model) to context vectors (..., T, d_model).
 
-        With a cache, ``x`` continues after the tokens in there and is added to them. A cache of
-        other sizes, or without room for T more, is refused and stays as it was.
+        With a cache, ``x`` continues after the tokens in there and is added to them. The cache's
+        ``batch_size`` is the number of texts in ``x``. A cache that is refused stays as it was.
         """
         queries, keys, values = self._project(x, cache)
         if cache is not None:

@@ -27,6 +27,9 @@ class MultiHeadAttentionWrapper(nn.Module):
         num_heads: how many heads.
         qkv_bias: whether the projections add a learned bias.
 
+    Raises:
+        ValueError: more than ``context_length`` tokens come in.
+
     >>> _ = torch.manual_seed(123)
     >>> heads = MultiHeadAttentionWrapper(3, 2, context_length=6, dropout=0.0, num_heads=2)
     >>> heads(torch.zeros(5, 3)).shape

@@ -112,6 +112,20 @@ def test_dropout_drops_and_rescales_weights_in_training_only(cls):
     torch.testing.assert_close(attention(x), kept)
 
 
+def test_nan_is_lost_by_the_kernel_and_shown_by_the_weights():
+    """As the docstrings say, of PyTorch's kernel for CPUs. Where this fails, mend them."""
+    for attention in pair(dtype=torch.float32):
+        packed = isinstance(attention, FusedMultiHeadAttention)
+        projection = attention.W_qkv if packed else attention.W_query
+        with torch.no_grad():
+            projection.weight[:D_OUT] = torch.nan  # the queries'
+        x = tokens(B, T, D_IN, dtype=torch.float32)
+        assert attention.attention_weights(x).isnan()[..., 0].all()
+        lost = attention.out_proj.bias.expand(B, T, D_OUT)
+        expected = lost if packed else torch.full_like(lost, torch.nan)
+        torch.testing.assert_close(attention(x), expected, equal_nan=True)
+
+
 def test_gpt2_small_has_the_chapters_number_of_parameters():
     for cls in CLASSES:
         attention = cls(768, 768, 1024, 0.0, num_heads=12)
