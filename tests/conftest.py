@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from chapter3_helpers.model_files import model_path
 from tests import trained
 
 PARTS = BROWSER, NOTEBOOKS, UNIT = "browser", "notebooks", "unit tests and doctests"
 TRAINING = ("00_why_attention.ipynb", "10_induction_heads.ipynb")  # explorers show what they train
 MODELS = "SHARED_MODELS"
+WITH_REAL_MODEL = ("15_real_model.ipynb",)
 
 
 def part(nodeid: str) -> str:
@@ -32,6 +34,10 @@ def pytest_collection_modifyitems(config, items):
 
     if hasattr(config, "workerinput"):
         items.sort(key=place)
+    real = [item for item in items if item.path.name in WITH_REAL_MODEL]
+    if real and not os.environ.get("REQUIRE_MODEL") and model_path() is None:
+        for item in real:
+            item.add_marker(pytest.mark.skip(reason="the real model is not installed: make setup"))
 
 
 def pytest_terminal_summary(terminalreporter):

