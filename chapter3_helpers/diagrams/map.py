@@ -63,8 +63,10 @@ ABOUT = {
     11: ("x", "positions", "queries", "keys", "values", "out_proj"),
     13: ("scores", "scale", "mask", "softmax", "dropout", "mix"),
     14: ("heads", "out_proj"),
+    15: tuple(STEPS),
+    16: ("heads", "scores", "softmax", "mix", "out_proj"),
 }
-LAST = 14
+LAST = 16
 LETTERS = {
     "T": "T = how many tokens",
     "d": "d = numbers for each",
@@ -73,7 +75,7 @@ LETTERS = {
 }
 
 
-def attention_map(notebook: int | None = None) -> Diagram:
+def attention_map(notebook: int | None = None, shapes: dict[str, str] | None = None) -> Diagram:
     """Draw the map of attention as it stands at the start of a notebook, or the whole of it.
 
     What the notebook is about is lit and large, what the ones before it built is in colour. The
@@ -82,7 +84,8 @@ def attention_map(notebook: int | None = None) -> Diagram:
     tokens; shapes are in letters, which the line below the title explains.
 
     Args:
-        notebook: its number, 0 to 14; without one, every step is known and none is lit.
+        notebook: its number, 0 to 16; without one, every step is known and none is lit.
+        shapes: what stands below a step in place of its shape in letters, by the step's name.
 
     Returns:
         The diagram, to be the last line of a cell.
@@ -126,7 +129,7 @@ def attention_map(notebook: int | None = None) -> Diagram:
                 at,
                 numbers[name],
                 kind=kind,
-                shape=shape,
+                shape=(shapes or {}).get(name, shape),
                 state=state,
                 zoom=2 if state == "lit" else 1,
                 hidden=numbers["hidden"] if name in hatched else None,
@@ -134,9 +137,10 @@ def attention_map(notebook: int | None = None) -> Diagram:
             )
         )
     letters = ", ".join(words for letter, words in LETTERS.items() if letter in written)
+    notes = [] if shapes else [letters]
     return Diagram(
         _title(notebook),
-        note=f"{letters}. {NORMS}" if whole else letters,
+        note=". ".join([*notes, NORMS] if whole else notes),
         cell=12,
         blocks=blocks,
         arrows=[Arrow(*ends, text) for ends, text in arrows.items()],
@@ -163,6 +167,8 @@ def _title(notebook: int) -> str:
     if notebook > LAST:
         return "All of attention"
     lit = (step for step in BUILT_IN if state_in(notebook, step) == "lit")
+    if ABOUT.get(notebook) == tuple(STEPS):
+        return "You are here: the whole model"
     *most, last = ABOUT.get(notebook, lit)  # in the order of the way through the map
     return f"You are here: {' and '.join([', '.join(most), last] if most else [last])}"
 
