@@ -33,10 +33,6 @@ WITHOUT = {  # what a path uses although no open cell has written it out, and wh
         "BahdanauDecoder": "its attention is done by hand in a cell; the rest is the same network",
         "tokenize": "a letter becomes its number",
     },
-    "10_induction_heads": {
-        "load_gpt2": "it puts numbers from a file into classes that are written out",
-        "read_tokenizer": "it reads the table of tokens from a file",
-    },
     "11_handmade_transformer": {
         "HandmadeTransformer": "it only keeps the seven arrays together, under their names",
         "tokenize": "a letter becomes its number",
