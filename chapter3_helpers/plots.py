@@ -3,9 +3,11 @@
 Every function here takes arrays or tensors, never modules, draws into ``ax`` (a new figure where
 none is given) and returns what a notebook cell shows when it stands on its last line. Besides the
 PNG, the cell then holds a description with all the numbers: it is the picture's alt text, and it
-is what the regression compares, since pictures themselves can't be compared.
+is what the regression compares, since pictures themselves can't be compared. A figure is at most 12
+inches wide; of many numbers the description gives some.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,10 +15,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex
-from matplotlib.patches import Rectangle
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
 
 from chapter3_helpers._figures.arrays import (
+    check_count,
     check_labels,
+    coarse,
     farthest_from_zero,
     hidden_cells,
     to_array,
@@ -31,14 +36,23 @@ from chapter3_helpers._figures.colours import (
     ink,
 )
 from chapter3_helpers._figures.described import (
+    LONGEST_NAME,
+    DescribedAxes,
     DescribedFigure,
     add_axes,
     described_figure,
     own_axes,
     table,
 )
-from chapter3_helpers._figures.labels import label_in_full, label_ticks, title_words
-from chapter3_helpers._figures.writing import LONGEST_LABEL, written
+from chapter3_helpers._figures.labels import label_in_full, label_ticks, write
+from chapter3_helpers._figures.writing import (
+    LONGEST_LABEL,
+    excerpt,
+    number,
+    some_of,
+    visible,
+    written,
+)
 
 __all__ = [
     "KEY_LABEL",
@@ -54,7 +68,19 @@ __all__ = [
 WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", WEIGHT_COLOURS)
 SIGNED_MAP = LinearSegmentedColormap.from_list("signed", SIGNED_COLOURS)
 MOST_ANNOTATED = 14  # rows or columns; beyond that the numbers in the cells would collide
+MOST_NUMBERED = 28  # the same where they are asked for, and small
 MOST_TICKS = 12  # points with a label of their own under a logarithmic axis
+MOST_SAID = 100  # numbers of a curve, or bars, in a description
+MOST_PARTS = 20  # curves, or heads, in a description
+LONGEST_SAID = 200  # letters of a title in a description
+LARGEST = 1e300  # beyond it the scales of matplotlib overflow
+# in inches
+WIDEST = 12.0  # a figure
+ROOM = 9.2  # all cells of a matrix
+NARROWEST = 0.7  # all cells, where these need not be square
+BORDERED = 0.08  # a cell with a border
+LINE = 0.17  # from one label to the next
+FINEST = 450  # rows or columns that can be told apart; of more, several share a cell
 
 
 def heatmap(
@@ -68,8 +94,9 @@ def heatmap(
     xlabel: str = KEY_LABEL,
     ylabel: str = QUERY_LABEL,
     annotate: bool | None = None,
+    describe_values: bool = True,
     ax: Axes | None = None,
-) -> Axes:
+) -> DescribedAxes:
     """Draw a matrix of attention weights, one row per query and one column per key.
 
     Args:
@@ -82,11 +109,14 @@ def heatmap(
         signed: False for weights, on a fixed scale from 0 to 1; True for scores and other signed
             numbers, on a diverging scale centred at 0.
         xlabel, ylabel: other names for the axes, where a matrix is not queries by keys.
-        annotate: whether numbers stand in the cells (default: while they fit).
+        annotate: whether numbers stand in the cells (default: up to 14 rows and columns; beyond
+            28 they never do).
+        describe_values: False where the numbers differ from run to run: they are then in the alt
+            text alone, which is not compared.
         ax: where to draw (default: a new figure).
 
     Returns:
-        The axes; their ``description`` holds the title and every number.
+        The axes; their ``description`` holds the title and the numbers, of a large matrix some.
 
     Raises:
         TypeError, ValueError: ``weights`` is not a matrix of real numbers, or labels or
@@ -101,26 +131,33 @@ def heatmap(
     rows, columns = matrix.shape
     check_labels(rows, queries=queries)
     check_labels(columns, keys=keys)
-    numbered = max(rows, columns) <= MOST_ANNOTATED if annotate is None else annotate
-    wide, high = (0.62, 0.5) if numbered else (0.4, 0.34)  # inches of a cell; numbers need room
-    ax = own_axes((2.8 + wide * columns, 2.2 + high * rows)) if ax is None else ax
+    most = MOST_ANNOTATED if annotate is None else MOST_NUMBERED
+    numbered = annotate is not False and max(rows, columns) <= most
+    cell = (0.62, 0.5) if numbered else (0.4, 0.34)  # inches; numbers need room
+    wide, high = cell = _fitting(cell, (columns, rows), (ROOM, ROOM))
+    if ax is None:
+        ax = own_axes((2.8 + wide * columns, 2.2 + high * rows))
+    else:
+        size = ax.get_window_extent().size / ax.figure.dpi
+        wide, high = cell = size[0] / columns, size[1] / rows
     colours = _colour_scale(matrix, hide, signed)
-    _draw_cells(ax, matrix, hide, colours, cbar_kws={"shrink": 0.8})
+    _draw_cells(ax, matrix, hide, colours, cell, cbar_kws={"shrink": 0.8})
     ax.spines[:].set(color=CELL_BORDER, linewidth=0.5)
     bar = ax.collections[-1].colorbar
     bar.outline.set(visible=True, color=CELL_BORDER, linewidth=0.5)
     if signed and not (matrix[~hide] < 0).any():  # no half of it for numbers that are not there
         bar.ax.set_ylim(0, colours.norm.vmax)
     if numbered:
-        _write_numbers(ax, matrix, hide, colours)
-    ax.set_title(**title_words(title))
-    ax.set(xlabel=xlabel, ylabel=ylabel)
-    label_ticks(ax.xaxis, np.arange(columns) + 0.5, keys, rotation=45)
-    label_ticks(ax.yaxis, np.arange(rows) + 0.5, queries, rotation=0)
-    ax.description = (
-        f"Heatmap: {title}. Rows: {ylabel}; columns: {xlabel}.\n"
-        f"{table(matrix, hide, queries, keys)}"
-    )
+        _write_numbers(ax, matrix, hide, colours, size=9 * min(1, MOST_ANNOTATED / columns))
+    _name(ax, title, xlabel, ylabel)
+    _label(ax.xaxis, keys, wide, rotation=45)
+    _label(ax.yaxis, queries, high, rotation=0)
+    names = (visible(name, LONGEST_SAID) for name in (title, ylabel, xlabel))
+    said = "Heatmap: {}. Rows: {}; columns: {}.".format(*names)
+    if max(rows, columns) > FINEST:
+        said += " Several numbers share a cell of the picture, which shows the one farthest from 0."
+    ax.numbers = f"{said}\n{table(matrix, hide, queries, keys)}"
+    ax.description = ax.numbers if describe_values else said
     return ax
 
 
@@ -133,6 +170,7 @@ def head_grid(
     titles: Sequence[str] | None = None,
     columns: int = 4,
     title: str = "attention weights of every head",
+    describe_values: bool = True,
 ) -> DescribedFigure:
     """Draw one small heatmap per head, all on one scale and with one colour bar.
 
@@ -142,11 +180,12 @@ def head_grid(
         keys: one label per column (default: the queries).
         hidden: boolean (queries, keys) or (heads, queries, keys), as for ``heatmap``.
         titles: one per head (default: ``head 0``, ``head 1``, ...).
-        columns: the most heads in one row of the grid.
+        columns: the most heads in one row of the grid; twelve fit.
         title: what the numbers are.
+        describe_values: as for ``heatmap``.
 
     Returns:
-        The figure; its ``description`` holds every number.
+        The figure; its ``description`` holds every number, of many some.
 
     Raises:
         TypeError, ValueError: ``weights`` is not a stack of matrices of real numbers, labels or
@@ -159,29 +198,42 @@ def head_grid(
     check_labels(num_queries, queries=queries)
     check_labels(num_keys, keys=keys)
     check_labels(heads, titles=titles)
-    columns = min(columns, heads)
+    columns = min(check_count("columns", columns), heads, 12)
     rows = -(-heads // columns)
     colours = _colour_scale(stack, hide, signed=False)
-    panel = (max(1.7, 0.5 + 0.28 * num_keys), max(1.7, 0.8 + 0.28 * num_queries))
+    room = (WIDEST - 1.8) / columns
+    wide, high = cell = _fitting((0.28, 0.28), (num_keys, num_queries), (room - 0.15, ROOM))
+    least = min(1.7, room)
+    panel = (
+        min(room, max(least, 0.5 + wide * num_keys)),
+        max(least, 0.8 + high * num_queries),
+    )
     figure = DescribedFigure(
         figsize=(panel[0] * columns + 1.8, panel[1] * rows + 1.5), layout="compressed"
     )
-    words = title_words(title)
-    figure.suptitle(words.pop("label"), **words)
+    write(figure.suptitle(""), title)
     figure.caption = (
-        f"Grid of {heads} heatmaps: {title}. Rows: {QUERY_LABEL}; columns: {KEY_LABEL}."
+        f"Grid of {heads} heatmaps: {visible(title, LONGEST_SAID)}. "
+        f"Rows: {QUERY_LABEL}; columns: {KEY_LABEL}."
     )
+    described = some_of(heads, most=MOST_PARTS)
+    if heads > MOST_PARTS:
+        figure.caption += f" {MOST_PARTS - 1} of them in numbers:"
+    most = max(36, 1200 // heads)  # numbers of each
     for head in range(heads):
         ax = add_axes(figure, rows, columns, head + 1)
-        _draw_cells(
-            ax, stack[head], hide[head], colours, cbar=False, xticklabels=False, yticklabels=False
-        )
-        ax.set_title(**title_words(titles[head], LONGEST_LABEL), fontsize=10)
+        _draw_cells(ax, stack[head], hide[head], colours, cell, cbar=False)
+        longest = min(LONGEST_LABEL, int(panel[0] / 0.09))
+        write(ax.set_title("", fontsize=10), titles[head], longest)
         bottom, left = head + columns >= heads, head % columns == 0
-        label_ticks(ax.xaxis, np.arange(num_keys) + 0.5, keys if bottom else [""] * num_keys, 90)
-        names = queries if left else [""] * num_queries
-        label_ticks(ax.yaxis, np.arange(num_queries) + 0.5, names, 0)
-        ax.description = f"{titles[head]}:\n{table(stack[head], hide[head], queries, keys)}"
+        if bottom:
+            _label(ax.xaxis, keys, wide, rotation=90)
+        if left:
+            _label(ax.yaxis, queries, high, rotation=0)
+        if head in described:
+            name = visible(titles[head], LONGEST_NAME)
+            ax.numbers = f"{name}:\n{table(stack[head], hide[head], queries, keys, most)}"
+            ax.description = ax.numbers if describe_values else ""
     if columns == 1:
         ax.set_xlabel(KEY_LABEL)  # close to the words, wherever the layout ends
     else:
@@ -196,7 +248,38 @@ def _read(weights: Any, hidden: Any, *dims: str) -> tuple[np.ndarray, np.ndarray
     values = to_floats(weights, "weights")
     if values.ndim != len(dims):
         raise ValueError(f"weights must have shape ({', '.join(dims)}), got {values.shape}")
+    if not values.size:
+        raise ValueError(f"weights must hold a number at least, got {values.shape}")
     return values, np.broadcast_to(hidden_cells(values, hidden), values.shape)
+
+
+def _fitting(
+    cell: tuple[float, float], counts: tuple[int, int], room: tuple[float, float]
+) -> tuple[float, float]:
+    """Return width and height of so many cells across and down, in inches, so that all have room.
+
+    They keep their form, unless all together would then be too narrow to be seen.
+    """
+    needs = [*zip(cell, counts, room, strict=True)]
+    scale = min(1.0, *(inches / (side * count) for side, count, inches in needs))
+    wide, high = (
+        max(scale * side, min(side, min(NARROWEST, inches) / count))
+        for side, count, inches in needs
+    )
+    return wide, high
+
+
+def _label(axis: Any, labels: Sequence[str], cell: float, rotation: int) -> None:
+    """Write labels beside cells of so many inches: each, or each of a few that do not collide."""
+    shown, scale = _legible(len(labels), cell, rotation), min(1.0, FINEST / len(labels))
+    places = [(n + 0.5) * scale for n in shown]
+    label_ticks(axis, places, [labels[n] for n in shown], rotation)
+
+
+def _legible(count: int, inches: float, rotation: int) -> range:
+    """Return which of so many labels do not collide, at so many inches from one to the next."""
+    line = LINE * (1.3 if 0 < rotation < 90 else 1)
+    return range(0, count, math.ceil(line / inches))
 
 
 def _colour_scale(values: np.ndarray, hide: np.ndarray, signed: bool) -> ScalarMappable:
@@ -204,33 +287,47 @@ def _colour_scale(values: np.ndarray, hide: np.ndarray, signed: bool) -> ScalarM
 
     Weights after dropout reach beyond 1, and then the scale does.
     """
-    limit = farthest_from_zero(values, hide)
+    limit = min(farthest_from_zero(values, hide), LARGEST)
     if signed:
         return ScalarMappable(Normalize(-limit, limit), SIGNED_MAP)
     return ScalarMappable(Normalize(0.0, max(1.0, limit)), WEIGHT_MAP)
 
 
 def _draw_cells(
-    ax: Axes, matrix: np.ndarray, hide: np.ndarray, colours: ScalarMappable, **bar: Any
+    ax: Axes,
+    matrix: np.ndarray,
+    hide: np.ndarray,
+    colours: ScalarMappable,
+    cell: tuple[float, float],
+    **bar: Any,
 ) -> None:
     """Draw the cells of a matrix; hidden ones are hatched, so that none looks like a 0."""
     import seaborn  # here, since it brings pandas, and nothing else in this file needs it
 
+    matrix, hide = coarse(matrix, hide, FINEST)
     low, high = colours.get_clim()
-    look = {"square": True, "linewidths": 0.5, "linecolor": CELL_BORDER, "cmap": colours.cmap}
+    look = {"linewidths": 0.5 if min(cell) >= BORDERED else 0, "linecolor": CELL_BORDER}
+    look |= {"square": 0.5 < cell[0] / cell[1] < 2, "cmap": colours.cmap}
+    look |= {"xticklabels": False, "yticklabels": False}
     seaborn.heatmap(
         np.clip(matrix, low, high), vmin=low, vmax=high, mask=hide, ax=ax, **look, **bar
     )
     ax.spines[:].set_visible(True)
-    for row, column in np.argwhere(hide):
-        style = {"facecolor": "0.92", "edgecolor": "0.7", "hatch": "////", "linewidth": 0}
-        ax.add_patch(Rectangle((column, row), 1, 1, **style))
+    ax.has_cells = True
+    if hide.any():
+        spots = np.argwhere(hide)[:, None, ::-1]  # (cells, 1, 2): column and row
+        corners = spots + np.array([(0, 0), (1, 0), (1, 1), (0, 1)])
+        hatched = {"facecolor": "0.92", "edgecolor": "0.7", "hatch": "////", "linewidth": 0}
+        # one shape, and no limits looked for: each cell on its own took a minute for 100 tokens
+        ax.add_artist(PathPatch(Path.make_compound_path_from_polys(corners), **hatched))
 
 
-def _write_numbers(ax: Axes, matrix: np.ndarray, hide: np.ndarray, colours: ScalarMappable) -> None:
+def _write_numbers(
+    ax: Axes, matrix: np.ndarray, hide: np.ndarray, colours: ScalarMappable, size: float
+) -> None:
     """Write a number into every cell that is not hidden, in the ink that its colour asks for."""
-    grounds, numbers = colours.to_rgba(matrix), written(matrix, hide, decimals=2)
-    middle = {"ha": "center", "va": "center", "fontsize": 9}
+    grounds, numbers = colours.to_rgba(matrix), written(matrix, hide, decimals=2, longest=8)
+    middle = {"ha": "center", "va": "center", "fontsize": size}
     for row, column in np.argwhere(~hide):
         tone = ink(to_hex(grounds[row, column]))
         ax.text(column + 0.5, row + 0.5, numbers[row][column], color=tone, **middle)
@@ -259,42 +356,95 @@ def line_plot(
         logx, logy: logarithmic axes; a few marked points have the ticks of ``logx`` under them.
         marker: matplotlib's name of the mark at every point, ``""`` for none.
         decimals: how many digits the description gives.
-        describe_values: False where the numbers are timings, which differ from run to run.
+        describe_values: False where the numbers are timings, or differ from run to run for another
+            reason: they are then in the alt text alone, which is not compared.
         ax: where to draw (default: a new figure).
 
     Returns:
-        The axes; their ``description`` holds the title and the numbers of every curve.
+        The axes; their ``description`` holds the title and the numbers of every curve, of many
+        some.
+
+    Raises:
+        TypeError, ValueError: ``x`` or a line is not a vector of real numbers, they do not hold as
+            many, or nothing is above 0 on a logarithmic axis.
     """
+    points = _vector("x", x)
+    curves = [_vector(f"line {name!r}", values, len(points)) for name, values in lines.items()]
+    for name, log, vectors in (("x", logx, [points]), ("each line", logy, curves)):
+        if log and not all((vector[np.isfinite(vector)] > 0).any() for vector in vectors):
+            raise ValueError(f"{name} must hold a number above 0 for a logarithmic axis")
     ax = own_axes((6.0, 3.6)) if ax is None else ax
-    points = to_array(x)
-    description = [f"Line plot: {title}. Horizontal: {xlabel}; vertical: {ylabel}."]
-    if describe_values:
-        description.append(f"{xlabel}: {' '.join(f'{value:g}' for value in points)}")
     styles = ("-", "--", "-.", ":")
-    for i, (label, values) in enumerate(lines.items()):
-        values = to_array(values)
-        ax.plot(points, values, styles[i % len(styles)], marker=marker, markersize=4, label=label)
-        numbers = " ".join(f"{value:z.{decimals}f}" for value in values)
-        description.append(f"{label}: {numbers}" if describe_values else f"curve: {label}")
+    for i, (name, values) in enumerate(zip(lines, curves, strict=True)):
+        style = {"linestyle": styles[i % len(styles)], "marker": marker, "markersize": 4}
+        ax.plot(_drawable(points), _drawable(values), label=str(name), **style)
     ax.set_xscale("log" if logx else "linear")
     ax.set_yscale("log" if logy else "linear")
     for axis, log in ((ax.xaxis, logx), (ax.yaxis, logy)):
         if log:
             label_in_full(axis)
-    if not logy and ax.get_ylim()[1] >= 1e6:  # matplotlib would take the zeros off, and write 1e6
+    top = ax.get_ylim()[1]
+    if not logy and 1e6 <= top < 1e12:  # matplotlib would take the zeros off, and write 1e6
         ax.yaxis.set_major_formatter("{x:,.0f}")
     if logx and marker and len(points) <= MOST_TICKS:
-        ax.set_xticks(points, [f"{value:g}" for value in points])
-    ax.set(xlabel=xlabel, ylabel=ylabel, title=title)
+        ticks = points[np.isfinite(points)]
+        ax.set_xticks(ticks, [f"{value:g}" for value in ticks])
+    _name(ax, title, xlabel, ylabel)
     ax.grid(alpha=0.3)
-    if len(lines) > 1:
-        ax.legend()
-    ax.description = "\n".join(description)
+    if len(curves) > 1:
+        _add_legend(ax, ax.lines[-len(curves) :], [*lines])
+    title, xlabel, ylabel = (visible(name, LONGEST_SAID) for name in (title, xlabel, ylabel))
+    names = [visible(name, LONGEST_NAME) for name in lines]
+    said = [f"Line plot: {title}. Horizontal: {xlabel}; vertical: {ylabel}."]
+    numbers = [f"{xlabel}: {_several([f'{value:g}' for value in points])}"]
+    numbers += [
+        f"{name}: {_several([number(value, decimals) for value in values])}"
+        for name, values in zip(names, curves, strict=True)
+    ]
+    numbers = excerpt(numbers, MOST_PARTS)
+    if not describe_values:
+        ax.numbers = "\n".join(numbers)
+        numbers = excerpt([f"curve: {name}" for name in names], MOST_PARTS)
+    ax.description = "\n".join([*said, *numbers])
     return ax
 
 
+def _vector(name: str, values: Any, count: int | None = None) -> np.ndarray:
+    """Return a vector of real numbers, of as many as there have to be."""
+    array = to_floats(values, name)
+    if array.ndim != 1 or count not in (None, len(array)):
+        shape = "(numbers,)" if count is None else f"({count},)"
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    return array
+
+
+def _drawable(values: np.ndarray) -> np.ndarray:
+    """Return numbers that can be drawn, NaN for what is not finite; none too large."""
+    return np.where(np.isfinite(values), np.clip(values, -LARGEST, LARGEST), np.nan)
+
+
+def _several(texts: Sequence[str]) -> str:
+    return " ".join(excerpt(texts, MOST_SAID))
+
+
+def _name(ax: Axes, title: str, xlabel: str, ylabel: str) -> None:
+    write(ax.set_title(""), title)
+    write(ax.set_xlabel(""), xlabel)
+    write(ax.set_ylabel(""), ylabel)
+
+
+def _add_legend(ax: Axes, lines: Sequence[Any], names: Sequence[str]) -> None:
+    """Name every curve; matplotlib itself would pass over a name that begins with ``_``."""
+    columns = -(-len(names) // MOST_TICKS)
+    legend = ax.legend(lines, ["."] * len(names), ncols=columns, fontsize=10 if columns == 1 else 6)
+    for text, name in zip(legend.get_texts(), names, strict=True):
+        write(text, name, LONGEST_NAME)
+
+
 def bar_panels(labels: Sequence[str], panels: Mapping[str, Any]) -> DescribedFigure:
-    """Draw several numbers of the same things as bars, side by side, each on a scale of its own.
+    """Draw several numbers of the same things as bars, each on a scale of its own.
+
+    The panels stand side by side, as far as they have room.
 
     Args:
         labels: one per bar.
@@ -304,24 +454,38 @@ def bar_panels(labels: Sequence[str], panels: Mapping[str, Any]) -> DescribedFig
         The figure; its ``description`` holds every number.
 
     Raises:
-        ValueError: a panel does not hold one number per label.
+        TypeError, ValueError: there is no panel, or one does not hold a real number per label.
 
     >>> print(bar_panels(["a", "b"], {"score": [1.0, -1.0]}).description)
     Bars: score. a 1.0000, b -1.0000
     """
-    width = 1.0 + 0.7 * len(labels)
-    figure, axes = described_figure(1, len(panels), panel=(width, 2.6))
-    for ax, (title, values) in zip(axes.flat, panels.items(), strict=True):
-        values = to_array(values)
+    for name, held in (("labels", labels), ("panels", panels)):
+        check_count(f"the number of {name}", len(held))
+    width = min(1.0 + 0.7 * len(labels), WIDEST)
+    across = max(1, min(len(panels), int(WIDEST / width)))
+    figure, axes = described_figure(-(-len(panels) // across), across, panel=(width, 2.6))
+    for ax in axes.flat[len(panels) :]:
+        ax.remove()
+    for ax, (title, values) in zip(axes.flat, panels.items(), strict=False):
+        values = _vector(title, values)
         check_labels(len(values), labels=labels)
         places = np.arange(len(values))
-        bars = ax.bar(places, values, width=0.6, color=WEIGHT_COLOURS[2])
-        ax.bar_label(bars, [f"{value:z.2f}" for value in values], padding=2)
+        bar = (width - 1.0) / len(values)  # inches from one to the next
+        bars = ax.bar(places, np.nan_to_num(_drawable(values)), width=0.6, color=WEIGHT_COLOURS[2])
+        if bar > 0.4:
+            ax.bar_label(bars, [number(value, 2, longest=8) for value in values], padding=2)
         ax.axhline(0, color="black", linewidth=0.8)
         ax.margins(y=0.15)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.set_title(**title_words(title))
-        label_ticks(ax.xaxis, places, labels, rotation=0)
-        numbers = (f"{label} {value:z.4f}" for label, value in zip(labels, values, strict=True))
-        ax.description = f"Bars: {title}. {', '.join(numbers)}"
+        write(ax.set_title(""), title, int(width / 0.1))
+        longest = min(LONGEST_LABEL, max(map(len, map(str, labels))))
+        rotation = 0 if 0.1 * longest < bar else 45
+        shown = _legible(len(labels), bar, rotation)
+        label_ticks(ax.xaxis, shown, [labels[n] for n in shown], rotation)
+        numbers = [
+            f"{visible(label, LONGEST_NAME)} {number(value, decimals=4)}"
+            for label, value in zip(labels, values, strict=True)
+        ]
+        said = ", ".join(excerpt(numbers, MOST_SAID))
+        ax.description = f"Bars: {visible(title, LONGEST_SAID)}. {said}"
     return figure

@@ -27,12 +27,20 @@ from chapter3_helpers.plots import (
 )
 from tests.figures import contrast
 
+WORDS = {"xlabel": "x", "ylabel": "y", "title": "t"}
 WEIGHTS = [[0.75, 0.25, 0.0], [0.125, 0.5, 0.375]]
 QUERIES, KEYS = ["q0", "q1"], ["k0", "k1", "k2"]
 
 
 def bundle(shown):
     return shown._repr_mimebundle_()
+
+
+def hatched(ax):
+    """The column and row of every hatched cell."""
+    (patch,) = ax.patches
+    assert patch.get_hatch()
+    return [tuple(corner) for corner in patch.get_path().vertices[::5]]
 
 
 def cell_colours(ax):
@@ -102,9 +110,7 @@ def test_description_holds_every_number_and_the_bundle_carries_it_as_alt_text():
 
 def test_hidden_cells_are_hatched_and_not_described_as_zero():
     ax = heatmap([[1.0, 0.0], [0.5, 0.5]], ["a", "b"], hidden=causal_mask(2))
-    (patch,) = ax.patches
-    assert patch.get_hatch()
-    assert patch.get_xy() == (1, 0)
+    assert hatched(ax) == [(1, 0)]
     assert ax.description.splitlines()[-2].split() == ["a", "1.0000", "hidden"]
     assert len(ax.texts) == 3
 
@@ -112,7 +118,7 @@ def test_hidden_cells_are_hatched_and_not_described_as_zero():
 @pytest.mark.parametrize("signed", [False, True])
 def test_minus_infinity_and_nan_are_hidden_and_plus_infinity_is_not(signed):
     ax = heatmap([[0.5, -np.inf], [np.inf, np.nan]], ["a", "b"], signed=signed)
-    assert [patch.get_xy() for patch in ax.patches] == [(1, 0), (1, 1)]
+    assert hatched(ax) == [(1, 0), (1, 1)]
     assert [text.get_text() for text in ax.texts] == ["0.50", "inf"]
     ax.figure.draw_without_rendering()
     top = (SIGNED_COLOURS if signed else WEIGHT_COLOURS)[-1]
@@ -159,32 +165,180 @@ def test_head_grid_gives_every_head_the_same_scale_and_one_colour_bar():
     ]
     assert places == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
     rows, columns = ([[t.get_text() for t in ticks(ax)] for ax in five] for ticks in TICKS)
-    assert rows == [QUERIES, ["", ""]] * 2 + [QUERIES], "each row of heads has words on its left"
-    assert columns == 3 * [["", "", ""]] + 2 * [KEYS], "and each column below"
+    assert rows == [QUERIES, []] * 2 + [QUERIES], "each row of heads has words on its left"
+    assert columns == 3 * [[]] + 2 * [KEYS], "and each column below"
     assert "head 2" in figure.description
     assert (figure.get_supxlabel(), figure.get_supylabel()) == (KEY_LABEL, QUERY_LABEL)
     below = head_grid([WEIGHTS] * 2, QUERIES, KEYS, columns=1)
     assert [ax.get_xlabel() for ax in below.axes[:2]] == ["", KEY_LABEL]
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.half])
 def test_tensors_of_any_type_and_with_a_gradient_are_numbers(dtype):
     weights = torch.tensor(WEIGHTS, dtype=dtype, requires_grad=True)
     np.testing.assert_allclose(to_array(weights), WEIGHTS)
+    np.testing.assert_allclose(to_array([list(row) for row in weights]), WEIGHTS)
+    np.testing.assert_allclose(to_array(weights.detach().to_sparse()), WEIGHTS)
+    eighths = weights.detach().to(torch.float8_e4m3fn)
+    np.testing.assert_allclose(to_array(eighths), WEIGHTS)
+
+
+@pytest.mark.parametrize("tokens", [30, 100, 500])
+def test_a_large_heatmap_is_no_wider_than_a_page_and_described_in_a_few_words(tokens):
+    names = [f"token {n}" for n in range(tokens)]
+    ax = heatmap(np.eye(tokens, k=-1), names, hidden=causal_mask(tokens))  # the token before
+    assert max(ax.figure.get_size_inches()) <= 12
+    assert not ax.texts
+    assert len(ax.patches) == 1, "all that is hidden is one shape, since each on its own is slow"
+    assert ax.collections[0].get_array().size <= 450**2
+    ticks = [label.get_text() for label in ax.get_xticklabels()]
+    assert ticks[0] == "token 0"
+    step = int(ticks[1].split()[1])
+    assert ticks == names[::step]
+    assert ax.get_xticks()[1] / ax.get_xlim()[1] == pytest.approx((step + 0.5) / tokens)
+    lines = ax.description.splitlines()
+    gone = tokens * (tokens - 1) // 2
+    said = f"{tokens} x {tokens} numbers from 0.0000 to 1.0000, {gone:,} of them hidden."
+    assert lines[1] == f"{said} Some of them:"
+    assert lines[-1].split()[-2:] == ["1.0000", "0.0000"], "the last row looks at the one before"
+    assert len(ax.description) < 5000
+    assert ("Several numbers share a cell" in lines[0]) == (tokens > 450)
+
+
+def test_a_cell_for_several_numbers_shows_the_one_that_is_farthest_from_zero():
+    scores = np.zeros((1000, 900))
+    scores[501, 300], scores[999, 1] = -2.0, 1.0
+    ax = heatmap(scores, [""] * 1000, [""] * 900, signed=True)
+    cells = ax.collections[0].get_array().reshape(450, 450)
+    places = np.argwhere(cells).tolist()
+    assert places == [[225, 150], [449, 0]]
+    assert cells[225, 150] == -2.0
+
+
+@pytest.mark.parametrize("shape", [(400, 3), (3, 400)])
+def test_a_thread_of_numbers_is_wide_enough_to_be_seen(shape, no_warnings):
+    ax = heatmap(np.ones(shape), ["a"] * shape[0], ["b"] * shape[1])
+    ax.figure.to_png()
+    size = ax.get_window_extent().size / ax.figure.dpi
+    assert min(size) > 0.5
+    assert max(ax.figure.get_size_inches()) <= 12
+
+
+def test_numbers_that_are_asked_for_stand_in_small_cells_as_long_as_they_can_be_read():
+    names = [""] * 40
+    small = heatmap(np.ones((20, 20)), names[:20], annotate=True)
+    assert (len(small.texts), small.texts[0].get_fontsize()) == (400, pytest.approx(6.3))
+    assert max(small.figure.get_size_inches()) <= 12
+    assert not heatmap(np.ones((40, 40)), names, annotate=True).texts
+
+
+@pytest.mark.parametrize(("heads", "tokens", "columns"), [(5, 100, 4), (30, 6, 30), (3, 12, 3)])
+def test_many_heads_or_tokens_are_no_wider_than_a_page(heads, tokens, columns):
+    names = [f"token {n}" for n in range(tokens)]
+    figure = head_grid(np.ones((heads, tokens, tokens)), names, columns=columns)
+    assert figure.get_size_inches()[0] <= 12
+    assert len(figure.description) < 12_000
+    assert figure.description.count("head ") == min(heads, 19)
+
+
+def test_many_points_bars_and_curves_are_drawn_in_full_and_described_in_part(no_warnings):
+    names = [f"_{n}" for n in range(60)]
+    ax = line_plot(range(999), {name: range(999) for name in names}, **WORDS)
+    ax.figure.to_png()
+    assert len(ax.lines) == len(ax.get_legend().get_texts()) == 60
+    lines = ax.description.splitlines()
+    assert lines[1].startswith("x: 0 1 2")
+    assert "49 … 900 others … 950" in lines[1]
+    assert lines[-1].startswith("_59: 0.0000")
+    assert "… 42 others …" in lines
+    assert len(ax.description) < 25_000
+    figure = bar_panels([*map(str, range(300))], {name: range(300) for name in names[:3]})
+    figure.to_png()
+    assert len(figure.axes) == 3
+    assert figure.get_size_inches()[0] <= 12
+    assert "… 201 others …" in figure.description
+
+
+def test_numbers_of_any_size_are_drawn(no_warnings):
+    values = np.array([1e308, -1e308, np.inf, -np.inf, np.nan, 1e-300])
+    names = [*"abcdef"]
+    for signed in (False, True):
+        ax = heatmap([values], ["row"], names, signed=signed)
+        ax.figure.to_png()
+        assert ax.texts[0].get_text() == "1.0e+308"
+        assert ax.description.endswith("\nrow 1.00e+308 -1.00e+308 inf hidden hidden 0.0000")
+    curve([1, 2, 3, 4, 5, 6], values).figure.to_png()
+    figure = bar_panels(names, {"any": values})
+    figure.to_png()
+    assert [text.get_text() for text in figure.axes[0].texts][2:] == ["inf", "-inf", "nan", "0.00"]
+
+
+def test_numbers_that_differ_from_run_to_run_stand_in_the_alt_text_alone():
+    shown = [
+        heatmap(WEIGHTS, QUERIES, KEYS, describe_values=False),
+        grid(describe_values=False),
+        curve([1], [0.375], describe_values=False),
+    ]
+    for each in shown:
+        data, metadata = bundle(each)
+        assert "0.375" not in data["text/plain"]
+        alt = metadata["image/png"]["alt"]
+        assert alt.startswith(data["text/plain"])
+        assert alt.count("0.3750") == 1
+    own = heatmap(WEIGHTS, QUERIES, KEYS)
+    own.description = "The last digits differ."
+    assert bundle(own)[0]["text/plain"] == "The last digits differ."
+    alt = bundle(own)[1]["image/png"]["alt"]
+    assert alt.startswith("The last digits differ.\nHeatmap: attention weights.")
+
+
+def test_a_figure_says_whether_its_colours_are_numbers():
+    def shows(figure):
+        return bundle(figure)[1]["image/png"]["shows"]
+
+    mixed, axes = described_figure(1, 2)
+    curve([1], [1], ax=axes[0, 0])
+    assert shows(mixed) == "ink"
+    heatmap(WEIGHTS, QUERIES, KEYS, ax=axes[0, 1])
+    assert [*map(shows, (mixed, grid()))] == ["cells", "cells"]
+    assert [*map(shows, (curve([1], [1]), bar_panels(["a"], {"b": [1]})))] == ["ink", "ink"]
 
 
 SCRIPTS = [
     "我", "酸菜鱼", "שלום", "नमस्ते", "สวัสดี", "😀", "👩‍👩‍👧", "é", "e\u0301",
     "$x_1$", "$", "a\tb", "\u202eabc", "\ud800", "{\\alpha}", "%s", "", " ", "\U000e0001",
+    "_x", r"$\foo$", "\\", "a\nb", "\x00", "\u2028", "x" * 300,
 ]  # fmt: skip
 
 
-def test_any_token_is_drawn_without_error_or_warning():
+@pytest.fixture
+def no_warnings():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        weights = [[1.0] * len(SCRIPTS)] * 2
-        heatmap(weights, SCRIPTS[:2], SCRIPTS, title=SCRIPTS[0]).figure.to_png()
-        head_grid([weights] * 2, SCRIPTS[:2], SCRIPTS, titles=SCRIPTS[-2:]).to_png()
+        yield
+
+
+def test_any_token_is_drawn_without_error_or_warning(no_warnings):
+    weights = [[1.0] * len(SCRIPTS)] * 2
+    heatmap(weights, SCRIPTS[:2], SCRIPTS, title=SCRIPTS[0]).figure.to_png()
+    head_grid([weights] * 2, SCRIPTS[:2], SCRIPTS, titles=SCRIPTS[-2:]).to_png()
+    figure = bar_panels(SCRIPTS, dict.fromkeys(SCRIPTS[:2], range(len(SCRIPTS))))
+    figure.to_png()
+    assert len(figure.description.splitlines()) == 2, "no text begins a line of its own"
+
+
+@pytest.mark.parametrize("text", SCRIPTS)
+def test_any_title_and_any_name_of_an_axis_or_a_curve_is_drawn(text, no_warnings):
+    words = {"xlabel": text, "ylabel": text, "title": text}
+    heatmap([[1.0]], ["a"], **words).figure.to_png()
+    ax = line_plot([1, 2], {text: [1, 2], "other": [2, 1]}, **words)
+    ax.figure.to_png()
+    names = [label.get_text() for label in ax.get_legend().get_texts()]
+    assert names == [labels.printable(text, 40), "other"]
+    drawn = [ax.title, ax.xaxis.label, ax.yaxis.label, *ax.get_legend().get_texts()]
+    assert not any(part.get_parse_math() for part in drawn)
+    assert len(ax.description.splitlines()) == 4
+    assert len(ax.description) < 1000
 
 
 def test_a_character_that_no_font_has_reads_as_its_code_point(monkeypatch):
@@ -210,6 +364,10 @@ def test_line_plot_describes_its_curves():
     assert "0.12" not in timed.description
 
 
+def curve(x, values, **options):
+    return line_plot(x, {"one": values}, xlabel="x", ylabel="y", title="t", **options)
+
+
 def grid(**changed):
     return head_grid(**{"weights": [WEIGHTS], "queries": QUERIES, "keys": KEYS} | changed)
 
@@ -228,6 +386,22 @@ def grid(**changed):
         (lambda: grid(queries=["a"]), "queries must hold 2 labels, got 1"),
         (lambda: grid(keys=None), "keys must hold 3 labels, got 2"),
         (lambda: bar_panels(["a"], {"score": [1.0, 2.0]}), "labels must hold 2 labels"),
+        (lambda: bar_panels(["a"], {}), "the number of panels must be an integer of at least 1"),
+        (lambda: bar_panels([], {"score": []}), "the number of labels must be an integer"),
+        (lambda: bar_panels(["a"], {"score": [1j]}), "score must be real numbers, got complex128"),
+        (lambda: heatmap(np.zeros((0, 3)), [], KEYS), "must hold a number at least, got (0, 3)"),
+        (lambda: grid(weights=np.zeros((0, 2, 3))), "must hold a number at least, got (0, 2, 3)"),
+        (lambda: grid(columns=0), "columns must be an integer of at least 1, got 0"),
+        (lambda: grid(columns=-2), "columns must be an integer of at least 1, got -2"),
+        (lambda: grid(columns=1.5), "columns must be an integer of at least 1, got 1.5"),
+        (lambda: described_figure(1, 0), "columns must be an integer of at least 1, got 0"),
+        (lambda: curve([1, 2], [1]), "line 'one' must have shape (2,), got (1,)"),
+        (lambda: curve([1], [[1]]), "line 'one' must have shape (1,), got (1, 1)"),
+        (lambda: curve([[1]], [1]), "x must have shape (numbers,), got (1, 1)"),
+        (lambda: curve(["a"], [1]), "x must be real numbers, got <U1"),
+        (lambda: curve([1], [1j]), "line 'one' must be real numbers, got complex128"),
+        (lambda: curve([1], [0], logy=True), "each line must hold a number above 0"),
+        (lambda: curve([0], [1], logx=True), "x must hold a number above 0"),
     ],
 )
 def test_what_would_be_drawn_wrongly_is_refused(draw, words):

@@ -1,6 +1,7 @@
 """Whatever holds numbers, read and checked as NumPy arrays; torch is never imported here."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,21 @@ import numpy as np
 def to_array(values: Any) -> np.ndarray:
     """Turn an array, a list or a tensor (with or without gradient, on any device) into NumPy.
 
-    bfloat16, which NumPy lacks, becomes float32.
+    bfloat16 and other types that NumPy lacks become float32. A list may hold tensors.
     """
+    if isinstance(values, list | tuple):
+        return np.asarray([to_array(v) if _holds_tensors(v) else v for v in values])
     if hasattr(values, "detach"):  # a torch tensor
-        values = values.detach().cpu()
-        values = values.float() if "bfloat16" in str(values.dtype) else values
-        return values.numpy()
+        values = values.detach().cpu().to_dense().resolve_conj().resolve_neg()
+        try:
+            return values.numpy()
+        except TypeError:
+            return values.float().numpy()
     return np.asarray(values)
+
+
+def _holds_tensors(values: Any) -> bool:
+    return hasattr(values, "detach") or isinstance(values, list | tuple)
 
 
 def to_floats(values: Any, name: str) -> np.ndarray:
@@ -52,8 +61,34 @@ def farthest_from_zero(values: np.ndarray, hide: np.ndarray) -> float:
     return float(np.abs(values[np.isfinite(values) & ~hide]).max(initial=0.0)) or 1.0
 
 
+def coarse(values: np.ndarray, hide: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a matrix of at most so many rows and columns, and which of its cells are hidden.
+
+    A cell stands for a block of numbers: the one of them that is farthest from zero. It is hidden
+    where all of them are.
+
+    >>> coarse(np.array([[0.1, -0.4, 0.2]]), np.array([[False, False, True]]), most=2)[0].tolist()
+    [[0.1, -0.4]]
+    """
+    shown = np.where(hide, 0.0, values)
+    for axis, count in enumerate(values.shape):
+        if count > most:
+            starts = np.arange(most) * count // most
+            low, high = (each.reduceat(shown, starts, axis) for each in (np.minimum, np.maximum))
+            shown = np.where(high >= -low, high, low)
+            hide = np.logical_and.reduceat(hide, starts, axis)
+    return shown, hide
+
+
 def check_labels(expected: int, **labels: Sequence[str]) -> None:
     """Refuse labels that are not as many as expected."""
     for name, found in labels.items():
         if len(found) != expected:
             raise ValueError(f"{name} must hold {expected} labels, got {len(found)}")
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number that is at least so large, or refuse it."""
+    if not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    return int(value)

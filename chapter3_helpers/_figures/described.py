@@ -2,18 +2,24 @@
 
 Used by ``plots``; a notebook that draws something of its own starts from ``described_figure`` and
 sets ``ax.description``. The words are the picture's alt text, and they are what the regression
-compares, since pictures themselves can't be compared.
+compares, since pictures themselves can't be compared. ``ax.numbers`` holds what differs from run to
+run: it stands in the alt text alone.
 """
 
 import io
 from collections.abc import Sequence
+from math import isqrt
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from chapter3_helpers._figures.writing import aligned, written
+from chapter3_helpers._figures.arrays import check_count
+from chapter3_helpers._figures.writing import aligned, some_of, visible, written
+
+MOST_DESCRIBED = 400  # numbers of a matrix; of a larger one some are written
+LONGEST_NAME = 40  # letters of a name in a description
 
 
 class DescribedFigure(Figure):
@@ -25,9 +31,23 @@ class DescribedFigure(Figure):
 
     @property
     def description(self) -> str:
-        """What the figure shows, panel by panel."""
+        """What the figure shows, panel by panel, as far as it is the same in every run."""
         panels = [getattr(ax, "description", "") for ax in self.axes]
-        return "\n".join(part for part in [self.caption, *panels] if part)
+        return _lines([self.caption, *panels])
+
+    @property
+    def alt(self) -> str:
+        """The description, with the numbers that differ from run to run."""
+        panels = []
+        for ax in self.axes:
+            description, numbers = (getattr(ax, name, "") for name in ("description", "numbers"))
+            panels += [numbers] if description in numbers else [description, numbers]
+        return _lines([self.caption, *panels])
+
+    @property
+    def shows(self) -> str:
+        """``cells`` where colours are numbers, which no page may change; ``ink`` otherwise."""
+        return "cells" if any(getattr(ax, "has_cells", False) for ax in self.axes) else "ink"
 
     def to_png(self) -> bytes:
         """Render the figure."""
@@ -38,13 +58,20 @@ class DescribedFigure(Figure):
         return buffer.getvalue()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
-        description = self.description
-        data = {"image/png": self.to_png(), "text/plain": description}
-        return data, {"image/png": {"alt": description}}
+        data = {"image/png": self.to_png(), "text/plain": self.description}
+        return data, {"image/png": {"alt": self.alt, "shows": self.shows}}
+
+
+def _lines(parts: Sequence[str]) -> str:
+    return "\n".join(part for part in parts if part)
 
 
 class DescribedAxes(Axes):
     """Axes that a notebook shows as the whole figure they belong to."""
+
+    description: str
+    numbers: str
+    has_cells: bool
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         return self.figure._repr_mimebundle_(include, exclude)
@@ -62,7 +89,11 @@ def described_figure(
 
     Returns:
         The figure, to be the last line of a cell, and its axes as an array (rows, columns).
+
+    Raises:
+        ValueError: ``rows`` or ``columns`` is not an integer of at least 1.
     """
+    rows, columns = check_count("rows", rows), check_count("columns", columns)
     figure = DescribedFigure(figsize=(panel[0] * columns, panel[1] * rows), layout="constrained")
     figure.caption = caption
     axes = [
@@ -81,8 +112,35 @@ def own_axes(size: tuple[float, float]) -> DescribedAxes:
     return add_axes(DescribedFigure(figsize=size, layout="constrained"), 1, 1, 1)
 
 
-def table(matrix: np.ndarray, hide: np.ndarray, queries: Sequence[str], keys: Sequence[str]) -> str:
-    """Write a matrix as text, one line per query; hidden cells read ``hidden``."""
-    cells = written(matrix, hide, decimals=4)
-    rows = [[str(query), *row] for query, row in zip(queries, cells, strict=True)]
-    return "\n".join(map(str.rstrip, aligned([["", *map(str, keys)], *rows])))
+def table(
+    matrix: np.ndarray,
+    hide: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    most: int = MOST_DESCRIBED,
+) -> str:
+    """Write a matrix as text, one line per query; hidden cells read ``hidden``.
+
+    Of a matrix of more than ``most`` numbers the first and the last rows and columns are written,
+    below a line that says how many there are and from where to where they reach.
+    """
+    head, rows, columns = [], *map(range, matrix.shape)
+    if matrix.size > most:
+        rows, columns = (some_of(count, most=isqrt(most)) for count in matrix.shape)
+        shown, (down, across) = matrix[~hide], matrix.shape
+        reach = f" from {shown.min():.4f} to {shown.max():.4f}" if shown.size else ""
+        gone = f", {hide.sum():,} of them hidden" if hide.any() else ""
+        head = [f"{down:,} x {across:,} numbers{reach}{gone}. Some of them:"]
+
+    def line(name: str, cells: Sequence[str]) -> list[str]:
+        return [name, *("…" if j is None else cells[j] for j in columns)]
+
+    queries, keys = ([visible(name, LONGEST_NAME) for name in names] for names in (queries, keys))
+    lines = [line("", keys)]
+    for i in rows:
+        if i is None:
+            lines.append(["…"] * (1 + len(columns)))
+        else:
+            (cells,) = written(matrix[[i]], hide[[i]], decimals=4)
+            lines.append(line(queries[i], cells))
+    return "\n".join([*head, *map(str.rstrip, aligned(lines))])

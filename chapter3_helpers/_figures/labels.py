@@ -5,17 +5,17 @@ Used by ``plots``. Characters that no installed font can draw are written as the
 """
 
 import functools
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from matplotlib import font_manager
 from matplotlib.ft2font import FT2Font
+from matplotlib.text import Text
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-from chapter3_helpers._figures.writing import LONGEST_LABEL, short
+from chapter3_helpers._figures.writing import JOINER, LONGEST_LABEL, short, visible
 
-JOINER = "\u200d"  # binds emoji together, and draws nothing
+LONGEST_TITLE = 80  # letters
 
 
 def label_ticks(axis: Any, positions: Iterable[float], labels: Sequence[str], rotation: int):
@@ -39,10 +39,16 @@ def label_in_full(axis: Any) -> None:
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
-def title_words(text: str, longest: int = 80) -> dict[str, Any]:
-    """Return a title in characters that some font has, with those fonts."""
+def write(put: Text, text: str, longest: int = LONGEST_TITLE) -> None:
+    """Give a title, the name of an axis, ... its words: no formula, and in fonts that have them.
+
+    Args:
+        put: the text of matplotlib, such as ``ax.set_title("")``.
+        text: what to write.
+        longest: the letters after which it is cut.
+    """
     text = printable(text, longest)
-    return {"label": text, "parse_math": False, "fontfamily": font_families(text)}
+    put.set(text=text, parse_math=False, fontfamily=font_families(text))
 
 
 def printable(text: str, longest: int | None = None) -> str:
@@ -51,10 +57,7 @@ def printable(text: str, longest: int | None = None) -> str:
     >>> printable("uncharacteristically", longest=14), printable("a\\tb")
     ('uncharacteris…', 'a\\\\tb')
     """
-    text = "".join(
-        character if unicodedata.category(character)[0] != "C" else repr(character)[1:-1]
-        for character in str(text).replace(JOINER, "")
-    )
+    text = visible(text, longest).replace(JOINER, "")
     if font_families(text) is None:
         default = _font_characters(font_manager.findfont("DejaVu Sans"))
         text = "".join(c if ord(c) in default else f"U+{ord(c):04X}" for c in text)
