@@ -51,7 +51,7 @@ class DotProductsState(NamedTuple):
 
 
 def dot_products_state(
-    *, angle: int, length_a: float, length_b: float, direction: int | None = None
+    *, angle: int, length_a: float, length_b: float, direction: int | None
 ) -> DotProductsState:
     """Turn a away from b, and multiply."""
     along_b = math.radians(direction or 0)

@@ -88,6 +88,7 @@ def fused_multihead_panels(
     cell = clicked_cell(query, key, weights)
     asked = {
         "corner": ("token", "number"),
+        "sides": ("query", ""),
         "marked_row": cell[0] if cell else None,
         "click": {"q": "query"},
     }

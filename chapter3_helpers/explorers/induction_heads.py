@@ -116,7 +116,7 @@ def induction_heads_panels(
             weights[letter],
             decimals=2,
             beside=i > 0,
-            side="k",
+            side="key",
             click={"k": "key", "layer": i},
             marked_row=key if layer == i else None,
         )

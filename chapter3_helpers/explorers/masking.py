@@ -128,7 +128,7 @@ def masking_state(
     matrices: str,
     way: str,
     seed: int,
-    mask_scores: Callable[[torch.Tensor], torch.Tensor] = mask_scores,
+    mask_scores: Callable[[torch.Tensor], torch.Tensor],
 ) -> MaskingState:
     """Return the weights of what was read of a sentence, and of all of it."""
     tokens, x = _read(text, matrices)
@@ -214,7 +214,7 @@ def _hidden(masked: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
 
 
 def masking_panels(
-    state: MaskingState, *, show: str, way: str, query: int | None, column: int, own: bool = False
+    state: MaskingState, *, show: str, way: str, query: int | None, column: int, own: bool
 ) -> list[Panel]:
     """Return the weights or the masked scores of what was read, the newest row marked; or the
     path from one score to its weight. ``own`` says that a reader wrote the function that masks."""
@@ -278,15 +278,19 @@ def _note(state: MaskingState, way: str, own: bool, row: int) -> str:
     return " ".join(filter(None, said))
 
 
+AS_THE_PACKAGE = partial(masking_state, mask_scores=mask_scores)
+
+
 @described(CONTROLS)
 def masking_explorer(
     mask_scores: Callable[[torch.Tensor], torch.Tensor] | None = None, **settings: Any
 ) -> Explorer:
-    name, state, panels = "causal mask", masking_state, masking_panels
-    if mask_scores is not None:
-        if not callable(mask_scores) or not hasattr(mask_scores, "__name__"):
-            raise TypeError(f"mask_scores must be a function of scores, got {mask_scores!r}")
-        name = f"causal mask, as {mask_scores.__name__} computes it"
-        state = partial(masking_state, mask_scores=mask_scores)
-        panels = partial(masking_panels, own=True)
+    if mask_scores is None:
+        panels = partial(masking_panels, own=False)
+        return Explorer("causal mask", CONTROLS, AS_THE_PACKAGE, panels, settings)
+    if not callable(mask_scores) or not hasattr(mask_scores, "__name__"):
+        raise TypeError(f"mask_scores must be a function of scores, got {mask_scores!r}")
+    name = f"causal mask, as {mask_scores.__name__} computes it"
+    state = partial(masking_state, mask_scores=mask_scores)
+    panels = partial(masking_panels, own=True)
     return Explorer(name, CONTROLS, state, panels, settings, own=mask_scores)

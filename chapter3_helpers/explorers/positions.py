@@ -259,7 +259,8 @@ def positions_panels(
             torch.stack([state.weights[-1], state.swapped]),
             ["as typed", "swapped"],
             tokens,
-            corner=("order", "word"),  # nothing here can be clicked, so nothing is pointed at
+            corner=("order", "word"),
+            sides=("", ""),  # nothing here can be clicked, so nothing is pointed at
         ),
         replace(weight_matrix(title, state.weights, tokens, cell, hidden), beside=True),
         *path,

@@ -141,7 +141,7 @@ def pronouns_panels(
             [f"{i} {token}" for i, token in enumerate(tokens)],
             state.row,
             decimals=2,
-            side="k",
+            side="key",
             click={"k": "column", "show": NUMBER, "query": adjective},
         ),
         Curves(

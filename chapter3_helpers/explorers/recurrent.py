@@ -101,6 +101,7 @@ def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | Non
             list(written),
             places,
             corner=("written by", "letter written"),
+            sides=("", "query"),
             texts=list(written.values()),
             beside=True,
             click={"q": "query"},

@@ -87,7 +87,7 @@ def softmax_panels(state: SoftmaxState, *, temperature: float, key: int | None) 
             "softmax: what “journey” spends on each",
             labels,
             weights,
-            side="k",
+            side="key",
             click={"k": "key"},
             marked_row=key,
             scale=shares,

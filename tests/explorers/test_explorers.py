@@ -3,7 +3,7 @@
 import html
 import inspect
 import re
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -25,8 +25,8 @@ from chapter3_helpers.explorers.core.controls import (
     Switch,
     TextField,
 )
-from chapter3_helpers.explorers.core.panels import render
-from chapter3_helpers.explorers.core.widget import Explorer
+from chapter3_helpers.explorers.core.panels import Bars, Matrix, render
+from chapter3_helpers.explorers.core.widget import Explorer, OneOf
 from chapter3_helpers.sentence import example_inputs
 from tests.explorers import run
 
@@ -214,8 +214,98 @@ def test_help_names_every_setting_and_no_other_is_taken():
         assert inspect.signature(function).parameters[control.name].default == control.default
     with pytest.raises(ValueError, match=r"settings must be among .*, got nonsense"):
         function(nonsense=1)
-    with pytest.raises(TypeError, match="'rows'"):  # which no control sets
-        Explorer("none", [], lambda: 0, lambda state, *, rows: [])
+
+
+ROW = {"default": 0, "options": lambda tokens: range(tokens)}
+
+
+# An explorer as somebody writes it, whose settings are tokens and row; each mends or spoils a part.
+def built(state=lambda *, tokens: tokens, panels=lambda state, *, row: [], **of_row):
+    controls = [
+        Slider("tokens", "tokens", 4, "How many", low=1, high=9),
+        Buttons("row", "row", tooltip="Which", **{**ROW, **of_row}),
+    ]
+    return Explorer("even", controls, state, panels)
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "where", "name"),
+    [
+        ({"state": lambda *, tokns: tokns}, "<lambda>", "tokns"),
+        ({"state": lambda *, tokens, rows=3: tokens}, "<lambda>", "rows"),  # a default hides it
+        ({"state": partial(pow, mod=None)}, "pow", "base"),
+        ({"state": OneOf("row", {0: lambda *, tokns: 1})}, "<lambda>", "tokns"),
+        ({"state": OneOf("rows", {0: lambda: 1})}, "OneOf", "rows"),
+        ({"panels": lambda state, *, rows=0: []}, "<lambda>", "rows"),
+        ({"options": lambda token: [0]}, "options of 'row'", "token"),
+        ({"enabled": lambda token=4: True}, "enabled of 'row'", "token"),
+        ({"returns_to": lambda token: 0}, "returns_to of 'row'", "token"),
+        ({"panels": lambda state: [clicked({"q": "rwo"})]}, "a click", "rwo"),
+        ({"panels": lambda state: [clicked({"q": "row", "shw": 1})]}, "a click", "shw"),
+    ],
+)
+def test_a_name_that_no_setting_has_is_refused_when_the_explorer_is_made(spoiled, where, name):
+    assert built().settings == {"tokens": 4, "row": 0}
+    words = f"{where} must name settings, which are tokens, row, got {name!r}"
+    with pytest.raises(TypeError, match=re.escape(words)):
+        built(**spoiled)
+
+
+def clicked(click, **sides):
+    return Matrix("even", [[1.0]], ["0"], click=click, **sides)
+
+
+@pytest.mark.parametrize(
+    ("click", "sides", "words"),
+    [
+        ({"q": "row"}, ("", "key"), "which are key, got {'q': 'row'}, where 'q' means a query"),
+        ({"r": "row"}, ("query", "key"), "which are query and key, got {'r': 'row'}"),
+        ({"k": "row"}, ("", ""), "which are none"),
+        ({"q": "row"}, ("Query", "key"), "among query, key, row, column or empty, got 'Query'"),
+        (None, ("token", "key"), "got 'token'"),
+    ],
+)
+def test_a_click_on_a_side_that_a_matrix_has_not_is_refused_when_the_explorer_is_made(
+    click, sides, words
+):
+    with pytest.raises(TypeError, match=re.escape(words)):
+        built(panels=lambda state: [clicked(click, sides=sides)])
+    with pytest.raises(TypeError, match="where 'q' means a query"):
+        built(panels=lambda state: [Bars("even", ["0"], [1.0], side="key", click={"q": "row"})])
+
+
+def test_rows_answer_by_their_side_whatever_the_corner_calls_them():
+    page = built(panels=lambda state: [clicked({"q": "row"}, corner=("Token", "word"))]).view.value
+    assert "<tr data-q=0>" in page
+    assert "Token ↓" in page
+    silent = built(panels=lambda state: [clicked(None, corner=("token", "key"), sides=("", ""))])
+    assert "data-q" not in silent.view.value
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_what_computes_and_what_is_drawn_have_no_defaults(topic):
+    subject = explorer(topic)
+    functions = [getattr(f, "func", f) for f in subject._states.functions.values()]
+    for function in (*functions, getattr(subject._panels, "func", subject._panels)):
+        parameters = inspect.signature(function).parameters.values()
+        assert [p.name for p in parameters if p.default is not p.empty] == []
+
+
+@pytest.mark.parametrize(
+    ("kept", "left"),
+    [
+        (["c", "a"], "c"),  # names have no order: not a, which comes before b in the alphabet
+        (["c", "b"], "b"),
+        ([5, 1, 2], 2),  # of b, which is 3
+    ],
+)
+def test_where_an_option_goes_the_nearest_lower_number_or_the_first_name_is_chosen(kept, left):
+    old = "b" if "c" in kept else 3
+    subject = built(options=lambda tokens: kept if tokens == 1 else [old, *kept], default=old)
+    subject.set(tokens=1)
+    assert subject.settings["row"] == left
+    subject.set(tokens=4)
+    assert subject.settings["row"] == old
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_a_click_on_a_weight_of_the_handmade_model_chooses_it():
 
 def test_every_mark_that_the_style_asks_for_is_made_by_a_script_or_a_picture():
     subject = explorers.attention_explorer()
-    made = subject.view.value + Matrix("", [[0.0]], [""], corner=("row", "column")).html()
+    made = subject.view.value + Matrix("", [[0.0]], [""], sides=("row", "column")).html()
     made += Flow(Diagram("", [Block(name="x", values=[[0.0]])]), click={"strip": "strip"}).html()
     made += explorers.dot_products_explorer().view.value
     script = "data-at-q data-at-k data-at-r data-at-c data-at-strip data-pointed-q data-pointed-k"
@@ -137,13 +137,18 @@ def test_what_nothing_else_can_pick_the_same_click_takes_away():
 
 
 @pytest.mark.parametrize("stale", [{"query": 9, "key": 0}, {"query": 0, "key": 3}, {"gone": 1}])
-def test_a_click_on_a_picture_of_an_earlier_sentence_is_passed_over(stale):
+def test_a_click_on_a_picture_of_an_earlier_sentence_moves_nothing_and_says_so(stale):
     subject = explorers.positions_explorer(text="one two three", first=0, second=0)
     subject.click({"query": 2, "key": 2})
     before, shown = subject.settings, subject.view.value
     subject.click(stale)
     assert subject.settings == before
     assert subject.view.value == shown
+    assert "This click moves nothing" in subject.said.value
+    assert subject.said.layout.display is None
+    subject.click({"query": 1})
+    assert subject.said.value == ""
+    subject.click({"query": 2})
     subject.widgets["text"].value = "one two"  # the third token is no more
     assert (subject.settings["query"], subject.settings["key"]) == (None, None)
 

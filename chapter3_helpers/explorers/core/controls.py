@@ -19,8 +19,8 @@ import inspect
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import ipywidgets as widgets
 from traitlets import Instance, Int, validate
@@ -31,15 +31,25 @@ HIGHEST_SEED = 999
 RECORDED_SEEDS = (1, 2, 3, 42)
 
 
-@lru_cache(maxsize=512)
 def parameters(function: Callable) -> tuple[str, ...]:
-    """Return the names of a function's parameters."""
-    return tuple(inspect.signature(function).parameters)
+    """Return the names of a function's parameters, without those that a partial has given.
+
+    They are asked for at every step of a slider, and kept as long as the function is.
+    """
+    names = _PARAMETERS.get(function)
+    if names is None:
+        given = getattr(function, "keywords", ())
+        every = inspect.signature(function).parameters
+        names = _PARAMETERS[function] = tuple(name for name in every if name not in given)
+    return names
+
+
+_PARAMETERS: WeakKeyDictionary[Callable, tuple[str, ...]] = WeakKeyDictionary()
 
 
 def arguments(function: Callable, settings: Settings, given: int = 0) -> dict[str, Any]:
     """Return those settings that a function's parameters name, after so many that are given."""
-    return {name: settings[name] for name in parameters(function)[given:] if name in settings}
+    return {name: settings[name] for name in parameters(function)[given:]}
 
 
 def call(function: Callable, settings: Settings, *given: Any) -> Any:
@@ -70,6 +80,10 @@ class Control:
     def build(self, settings: Settings) -> widgets.Widget:
         """Make the ipywidgets control, which has the value."""
         raise NotImplementedError
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """Return the functions of other settings that it has, by what they are."""
+        return {"enabled": self.enabled}
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
         """Return what stands on the page: the control, or a box with more beside it."""
@@ -171,6 +185,10 @@ class Steps(Control):
     def follows(self) -> bool:
         """Whether it stays at the last option when there are more."""
         return self.to_the_end or self.play is not None
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        mine = {"options": self.options, "returns_to": self.returns_to}
+        return super().functions() | {name: f for name, f in mine.items() if callable(f)}
 
     @property
     def returns_when(self) -> tuple[str, ...]:

@@ -38,9 +38,7 @@ from chapter3_helpers.explorers.core.style import (
     written,
 )
 
-QUERIES = (QUERY_LABEL, "token", "head", "letter written")
-SIDES = {**dict.fromkeys(QUERIES, "q"), KEY_LABEL: "k", "row": "r", "column": "c"}
-STOPS = {"q": "query", "k": "key", "r": "row", "c": "column"}  # what the Tab key stops at
+SIDES = {"query": "q", "key": "k", "row": "r", "column": "c", "": ""}  # as ``hands.js`` calls them
 HIDDEN = (176, 176, 176)  # of a small picture's hidden cells; seen on a light and on a dark page
 
 
@@ -51,6 +49,7 @@ class Panel:
     beside = False  # whether it then belongs to the picture before it
     explains = False  # whether it is the arithmetic of what was clicked
     marked_row: int | None = None
+    click: Mapping[str, Any] | None = None  # the settings that a click changes, as in ``hands.js``
 
     def html(self) -> str:
         """Return the panel as HTML."""
@@ -77,7 +76,9 @@ class Matrix(Panel):
         hidden: boolean (rows, columns), True where a cell is hatched.
         signed: weights on a scale from 0 to 1, or signed numbers centred at 0.
         marked_row: the row to be marked.
-        corner: what rows and columns are.
+        corner: what rows and columns are, in words.
+        sides: what a row and a column stand for where they are pointed at and clicked:
+            ``"query"``, ``"key"``, ``"row"`` or ``"column"`` of parameters, or ``""`` for nothing.
         texts: what to write in the cells in place of the numbers.
         marked_column: the column to be marked.
         dropped: boolean (rows, columns), True where a cell carries a cross instead of a number.
@@ -95,6 +96,7 @@ class Matrix(Panel):
     signed: bool = False
     marked_row: int | None = None
     corner: tuple[str, str] = (QUERY_LABEL, KEY_LABEL)
+    sides: tuple[str, str] = ("query", "key")
     texts: Sequence[Sequence[str]] | None = None
     marked_column: int | None = None
     dropped: Any = None
@@ -102,6 +104,9 @@ class Matrix(Panel):
     beside: bool = False
     click: Mapping[str, Any] | None = None
     narrow: bool = False
+
+    def __post_init__(self) -> None:
+        check_sides(self.title, self.sides, self.click)
 
     def presented(self) -> "Matrix":
         return replace(self, decimals=2)
@@ -113,7 +118,7 @@ class Matrix(Panel):
         decimals = decimals_for(values[classes != "h"]) if self.decimals is None else self.decimals
         dropped = None if self.dropped is None else to_array(self.dropped)
         across = some_of(len(columns), self.marked_column)
-        down, over = (SIDES.get(name, "") for name in self.corner)
+        down, over = (SIDES[side] for side in self.sides)
         wide = max((len(columns[j]) for j in across if j is not None), default=0)
         turned = " c3t c3s" if self.narrow else " c3t" * (len(across) > 10 and wide > 4)
         grid = " role=grid" * bool(down or over)
@@ -128,7 +133,7 @@ class Matrix(Panel):
                 lines.append("<th>…")
                 continue
             marked = ' class="marked"' if j == self.marked_column else ""
-            reach = f" data-{over}={j}{stop(STOPS[over], j == 0)}" if over else ""
+            reach = f" data-{over}={j}{stop(self.sides[1], j == 0)}" if over else ""
             lines.append(f'<th scope="col"{marked}{reach}><span>{escape(columns[j])}</span></th>')
         lines.append("</tr>")
         keys = [f" data-{over}={j}" if over else "" for j in range(len(columns))]
@@ -137,7 +142,7 @@ class Matrix(Panel):
                 lines.append("<tr><th>⋮" + "<td class=gap>" * len(across) + "</tr>")
                 continue
             marked = ' class="marked"' if i == self.marked_row else ""
-            query, reach = (f" data-{down}={i}", stop(STOPS[down], i == 0)) if down else ("", "")
+            query, reach = (f" data-{down}={i}", stop(self.sides[0], i == 0)) if down else ("", "")
             lines.append(f'<tr{marked}{query}><th scope="row"{reach}>{escape(self.rows[i])}</th>')
             for j in across:
                 at = i == self.marked_row and j == self.marked_column
@@ -218,7 +223,7 @@ class Bars(Panel):
         values: array or tensor (numbers,).
         decimals: how many to write (default: two, or four where two would hide the differences).
         beside: as for ``Matrix``.
-        side: ``"q"`` or ``"k"``, if the numbers are those of queries or of keys.
+        side: ``"query"`` or ``"key"``, if the numbers are those of queries or of keys.
         click: the settings that a click on a bar changes, as in ``hands.js``.
         marked_row: the bar to be marked.
         scale: further numbers for which there has to be room, such as those of the bars beside it.
@@ -236,6 +241,9 @@ class Bars(Panel):
     scale: Any = ()
     numbers: Sequence[int] | None = None
 
+    def __post_init__(self) -> None:
+        check_sides(self.title, (self.side,), self.click)
+
     def presented(self) -> "Bars":
         return replace(self, decimals=2 if self.decimals is None else min(2, self.decimals))
 
@@ -252,7 +260,7 @@ class Bars(Panel):
         for n, (label, value) in enumerate(zip(self.labels, values, strict=True)):
             which = reach = ""
             if self.side and n < len(numbers):
-                which, reach = f" data-{self.side}={numbers[n]}", stop("bar", n == 0)
+                which, reach = f" data-{SIDES[self.side]}={numbers[n]}", stop("bar", n == 0)
             left = f"margin-left:{(min(value, 0.0) - low) * scale:.1f}%;" if low < 0 else ""
             marked = ' class="marked"' if n == self.marked_row else ""
             rows.append(
@@ -297,6 +305,27 @@ class Note(Panel):
 
     def html(self) -> str:
         return f'<p class="c3n">{escape(self.text)}</p>'
+
+
+def check_sides(title: str, sides: Sequence[str], click: Mapping[str, Any] | None) -> None:
+    """Refuse sides that nothing has, and a click on one that a picture has not.
+
+    Raises:
+        TypeError: the picture and its click do not belong together.
+    """
+    for side in sides:
+        if side not in SIDES:
+            raise TypeError(
+                f"sides of “{title}” must be among {', '.join(filter(None, SIDES))} or empty, "
+                f"got {side!r}"
+            )
+    for side, letter in SIDES.items():
+        if letter in (click or ()) and side not in sides:
+            raise TypeError(
+                f"click of “{title}” must set something by one of its sides, which are "
+                f"{' and '.join(filter(None, sides)) or 'none'}, got {click!r}, where {letter!r} "
+                f"means a {side}: say sides=(..., ...)"
+            )
 
 
 def render(panels: Sequence[Panel], present: bool = False) -> str:

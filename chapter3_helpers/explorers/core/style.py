@@ -112,6 +112,18 @@ def listed(names: Iterable[str]) -> str:
     return f"{', '.join(before)} and {last}" if before else last
 
 
+PICKED = ("q", "k", "r", "c", "strip")  # what a click picks; all else in it is a setting's name
+
+
+def clicked_settings(click: Mapping[str, Any]) -> list[str]:
+    """Return the names of the settings that a click changes.
+
+    >>> clicked_settings({"q": "row", "show": "one number"})
+    ['row', 'show']
+    """
+    return [value if name in PICKED else name for name, value in click.items()]
+
+
 def click_attribute(click: Mapping[str, Any] | None) -> str:
     """Return the attribute that says which settings a click changes; ``hands.js`` reads it.
 

@@ -3,7 +3,8 @@
 What is shown is a plain function of the settings, in two steps. A *state* function computes; its
 keyword arguments are named as the controls are, and it returns a small frozen dataclass or a
 ``NamedTuple``. A *panels* function takes that state and, by name, those settings that it needs, and
-returns what is drawn. ``Explorer`` calls both with the settings that their parameters name::
+returns what is drawn. ``Explorer`` calls both with the settings that their parameters name, and
+refuses a name that no control has as soon as it is made::
 
     CONTROLS = (
         Slider("tokens", "tokens", 4, "How many there are", low=1, high=9),
@@ -36,8 +37,9 @@ import importlib.resources
 import inspect
 import io
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from numbers import Real
 from typing import Any, NamedTuple, TypeVar
 
 import anywidget
@@ -53,6 +55,7 @@ from chapter3_helpers.explorers.core.controls import (
     TextField,
     arguments,
     call,
+    parameters,
 )
 from chapter3_helpers.explorers.core.panels import (
     Heads,
@@ -63,7 +66,7 @@ from chapter3_helpers.explorers.core.panels import (
     render_error,
     render_waiting,
 )
-from chapter3_helpers.explorers.core.style import STYLE
+from chapter3_helpers.explorers.core.style import STYLE, clicked_settings
 
 Function = TypeVar("Function", bound=Callable)
 FOLDER = importlib.resources.files(__package__)
@@ -110,9 +113,11 @@ class Explorer(widgets.VBox):
             it raises is shown in the same way.
 
     Raises:
-        TypeError: a function needs an argument that no control is named after.
+        TypeError: a function, or a click on what it draws, names a setting that no control has.
         ValueError: as ``set``.
     """
+
+    _was_closed = False
 
     def __init__(
         self,
@@ -126,6 +131,7 @@ class Explorer(widgets.VBox):
         self.name, self.controls = name, tuple(controls)
         self._states = state if isinstance(state, OneOf) else OneOf("", {None: state})
         self._panels, self._own = panels, own
+        self._check_names()
         self._quiet = True  # while several controls change together, the view waits
         self._drawn = ""  # the last picture; it stays, dimmed, while a text can't be read
         self.pictures = ""  # what controls stand on
@@ -204,14 +210,17 @@ class Explorer(widgets.VBox):
 
     def close(self) -> None:
         """Close all the widgets that it is made of; it can be shown again."""
-        for widget in self._parts():
-            widgets.Widget.close(widget)
+        if self.comm is not None:
+            self._was_closed = True
+            for widget in self._parts():
+                widgets.Widget.close(widget)
 
     def open(self) -> None:
-        """Open those that were closed."""
-        for widget in self._parts():
+        """Open all the widgets that it is made of, where they were closed."""
+        for widget in self._parts() if self._was_closed else [self]:
             vars(widget).pop("_repr_mimebundle_", None)  # which ``close`` takes away
             widgets.Widget.open(widget)
+        self._was_closed = False
 
     @property
     def model_id(self) -> str:
@@ -241,7 +250,29 @@ class Explorer(widgets.VBox):
 
     def panels(self, settings: Settings) -> Sequence[Panel]:
         """Return what is drawn for some settings."""
-        return call(self._panels, settings, self.state(settings))
+        panels = call(self._panels, settings, self.state(settings))
+        for panel in panels:
+            self._check("a click", clicked_settings(panel.click or {}))
+        return panels
+
+    def _check_names(self) -> None:
+        """Refuse functions that name a setting that no control has."""
+        self._check("OneOf", filter(None, [self._states.control]))
+        for function in self._states.functions.values():
+            self._check(called(function), parameters(function))
+        self._check(called(self._panels), parameters(self._panels)[1:])
+        for control in self.controls:
+            for name, function in control.functions().items():
+                self._check(f"{name} of {control.name!r}", parameters(function))
+
+    def _check(self, where: str, names: Iterable[str]) -> None:
+        known = [control.name for control in self.controls]
+        unknown = [name for name in names if name not in known]
+        if unknown:
+            raise TypeError(
+                f"{where} must name settings, which are {', '.join(known) or 'none'}, "
+                f"got {', '.join(map(repr, unknown))}"
+            )
 
     def code(self, settings: Settings) -> str:
         """Return what the Python button shows: the call that computes, and what it calls."""
@@ -292,16 +323,18 @@ class Explorer(widgets.VBox):
     def click(self, values: Mapping[str, Any]) -> None:
         """Do what a click on the picture asks for.
 
-        The picture that was clicked may be an older one: what it offers and the controls do not,
-        such as a token of a longer sentence, is passed over. What nothing but a click sets is
-        taken away by a click that sets all of it once more.
+        The picture that was clicked may be an older one: of what it offers and the controls do
+        not, such as a token of a longer sentence, it is said that nothing has moved. What nothing
+        but a click sets is taken away by a click that sets all of it once more.
         """
         settings = self.settings
         clicked = {c.name: settings[c.name] for c in self.controls if isinstance(c, Clicked)}
         if values == {name: value for name, value in clicked.items() if value is not None}:
             values = dict.fromkeys(values)
-        with contextlib.suppress(ValueError):
+        try:
             self.set(**values)
+        except ValueError as error:
+            self._say(render_error(f"This click moves nothing: {error}."))
 
     def _move(self, control: Control, value: Any) -> None:
         """Move one control, and refuse what a reader could not choose there."""
@@ -334,10 +367,10 @@ class Explorer(widgets.VBox):
     def _offer(self, control: Control) -> None:
         """Give a control the options that fit the other settings.
 
-        If the chosen value disappears, the nearest lower one is used; it is restored when it
-        returns. A control that follows the end and was put at its last option moves to the new last
-        one: while somebody types a sentence, all of it stays read. Where it cannot be read, the
-        options stay as they are.
+        If the chosen value disappears, the nearest lower one is used, or the first where values
+        are no numbers; it is restored when it returns. A control that follows the end and was put
+        at its last option moves to the new last one: while somebody types a sentence, all of it
+        stays read. Where it cannot be read, the options stay as they are.
         """
         if not isinstance(control, Steps):
             return
@@ -350,7 +383,7 @@ class Explorer(widgets.VBox):
         if isinstance(control, Clicked) and control.comes_and_goes:
             new = widget.value if widget.value in values else None
         else:
-            new = old if old in values else max((v for v in values if v < old), default=values[0])
+            new = old if old in values else _nearest_lower(old, values)
         if control.name in self._at_end:
             new = values[-1]
         widget.index = 0
@@ -394,10 +427,15 @@ class Explorer(widgets.VBox):
         (self.add_class if present else self.remove_class)("c3-present")
         button = self.present_button
         button.description, button.icon = LEAVE if present else PRESENT
-        self.view.value, self.said.value = shown, said
-        self.said.layout.display = None if said else "none"
+        self.view.value = shown
+        self._say(said)
         self.code_view.value = f'<div class="c3"><pre><code>{escape(code)}</code></pre></div>'
         self.code_view.layout.display = None if code else "none"
+
+    def _say(self, said: str) -> None:
+        """Show some HTML below what is typed, or nothing."""
+        self.said.value = said
+        self.said.layout.display = None if said else "none"
 
     def _draw_pictures(self, panels: Sequence[Panel]) -> None:
         """Draw what the controls that stand on a picture stand on."""
@@ -427,15 +465,26 @@ class _Waiting(io.TextIOBase):
         return len(text)
 
 
+def _nearest_lower(old: Any, values: Sequence[Any]) -> Any:
+    """Return the largest of some values that is below another; the first where there is none, as
+    where they are names, which have no order."""
+    lower = [v for v in values if isinstance(v, Real) and isinstance(old, Real) and v < old]
+    return max(lower, default=values[0])
+
+
+def called(function: Callable[..., Any]) -> str:
+    """Return the name of a function, or of that of a partial."""
+    return getattr(function, "func", function).__name__
+
+
 def call_as_text(function: Callable[..., Any], settings: Settings) -> str:
     """Return lines of Python that call a state function with the settings that it names.
 
     A class or a function stands there by its name; one that a reader wrote is defined in the
     notebook.
     """
-    given = getattr(function, "keywords", {})  # of a partial
+    values = {**arguments(function, settings), **getattr(function, "keywords", {})}
     function = getattr(function, "func", function)
-    values = {**arguments(function, settings), **given}
     named = [value for value in values.values() if callable(value)]
     imported = [function, *(thing for thing in named if thing.__module__ != "__main__")]
     lines = [f"from {thing.__module__} import {thing.__name__}" for thing in imported]

@@ -124,7 +124,7 @@ def _row(state: ModelState, row: int, title: str, keys: Sequence[str], beside: b
         if value > least:
             values.append(value)
             labels.append(label)
-    return Bars(title, labels, values, 2, beside=beside, side="k", numbers=numbers)
+    return Bars(title, labels, values, 2, beside=beside, side="key", numbers=numbers)
 
 
 def _texts(state: ModelState, row: int, looks: str) -> list[Panel]:
