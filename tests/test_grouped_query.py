@@ -310,8 +310,9 @@ def test_a_refused_call_leaves_the_cache_as_it_was(held, x, changes, message):
 FITS = (B, 2, 3, D)
 
 
-@pytest.mark.parametrize("kind", [KeyValueCache, LayerCache])
-@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "grad"), [(KeyValueCache, False), (LayerCache, False), (LayerCache, True)]
+)
 @pytest.mark.parametrize("held", [0, 5])
 @pytest.mark.parametrize(
     ("keys", "values"),
@@ -340,14 +341,23 @@ def test_append_refuses_what_does_not_fit_and_nothing_changes(keys, values, held
             assert torch.equal(found, torch.cat([old[:, :, :held], added], dim=2))
 
 
+@pytest.mark.parametrize("kind", [KeyValueCache, LayerCache])
+def test_append_refuses_one_token_more_than_there_is_room_for(kind):
+    cache = kind(B, 2, CONTEXT, D)
+    cache.append(*torch.randn(2, B, 2, CONTEXT, D))
+    before, one = state_of(cache), torch.ones(B, 2, 1, D)
+    with pytest.raises(ValueError, match=r"with T up to 0, got \(3, 2, 1, 10\) and "):
+        cache.append(one, one)
+    assert state_of(cache) == before
+
+
 @torch.no_grad()
 def test_one_cache_for_two_layers_is_refused_also_as_a_copy_or_made_by_hand():
     """A copy or a cache made by hand belongs to the first layer that uses it."""
     module, x = make(), tokens(B, T)
     other, whole = copy.deepcopy(module), module(x)
     cache = filled(module, x[:, :4])
-    again = [lambda: copy.deepcopy(cache), lambda: pickle.loads(pickle.dumps(cache))]
-    for copied in [make_copy() for make_copy in again for _ in range(2)]:
+    for copied in (*(copy.deepcopy(cache) for _ in range(2)), pickle.loads(pickle.dumps(cache))):
         torch.testing.assert_close(module(x[:, 4:], copied), whole[:, 4:], atol=1e-5, rtol=1e-5)
         assert len(cache) == 4
         with pytest.raises(ValueError, match="this layer's own"):
