@@ -346,7 +346,7 @@ def line_plot(
     decimals: int = 4,
     describe_values: bool = True,
     ax: Axes | None = None,
-) -> Axes:
+) -> DescribedAxes:
     """Draw one or several curves over the same x.
 
     Args:

@@ -1,5 +1,6 @@
 import re
 import warnings
+from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -136,6 +137,8 @@ def test_heatmap_draws_into_given_axes_and_returns_them():
     text = bundle(figure)[0]["text/plain"]
     assert text.startswith("Two panels.")
     assert text.index("left") < text.index("right")
+    assert {type(ax) for ax in axes.flat} == {get_type_hints(heatmap)["return"]}
+    assert get_type_hints(type(axes[0, 0]))["description"] is str, "known to whoever checks types"
     ordinary = Figure().subplots()
     assert heatmap(WEIGHTS, QUERIES, KEYS, ax=ordinary) is ordinary
 

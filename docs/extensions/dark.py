@@ -2,7 +2,8 @@
 
 A heatmap is drawn on white, and in its cells more is darker, in the dark theme too; so its colours
 cannot be turned round as those of a diagram are. What lies around the cells is taken off, and the
-words there are written in white.
+words there are written in white. Which pictures are heatmaps, these say themselves: ``pages`` gives
+them the class ``cells``.
 """
 
 from pathlib import Path
@@ -13,7 +14,6 @@ from docutils import nodes
 from PIL import Image, ImageDraw
 from sphinx.application import Sphinx
 
-NAMES = ("Heatmap", "Grid of", "heatmap")
 INK = (206, 214, 221)  # of the theme's text on its dark ground
 WHITE = 245  # what is at least as light belongs to the ground
 LETTER = 10  # pixels; no letter fills a square of this width, as all cells and scales do
@@ -55,7 +55,7 @@ def opened(mask: np.ndarray, width: int) -> np.ndarray:
 def add_dark(app: Sphinx, doctree: nodes.document) -> None:
     """Put the second picture beside each heatmap; the theme shows one of the two."""
     for image in list(doctree.findall(nodes.image)):
-        if not any(name in image.get("alt", "") for name in NAMES):
+        if "cells" not in image["classes"]:
             continue
         source = Path(app.srcdir, image["uri"].lstrip("/"))
         target = source.with_name(f"{source.stem}-dark.png")

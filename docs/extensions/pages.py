@@ -22,6 +22,8 @@ from tools.translations import notebooks
 from tools.translations.blocks import replace
 
 FOLDED = {"source_hidden": "hide-input", "outputs_hidden": "hide-output"}  # for MyST-NB
+# what a figure shows -> the class by which the dark theme knows what to do with it
+IN_THE_DARK = {"ink": "inked", "cells": "cells", None: ""}
 TABLE_HEADING = "## The map of the series"
 TO_THE_MAP = "#The-map-of-the-series)"
 
@@ -69,11 +71,10 @@ def page(source: nbformat.NotebookNode, name: str, folder: Path) -> nbformat.Not
             html = recordings.write(call, name, folder)
             cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": html})]
         for output in cell.outputs:
-            alt = output.get("metadata", {}).get("image/png", {}).get("alt")
-            if alt:
-                image = {"alt": " ".join(alt.split())}
-                if alt.startswith(("Diagram", "Line plot")):
-                    image["classes"] = "inked"
+            picture = output.get("metadata", {}).get("image/png", {})
+            if "alt" in picture:
+                image = {"alt": " ".join(picture["alt"].split())}
+                image["classes"] = IN_THE_DARK[picture.get("shows")]
                 cell.metadata["mystnb"] = {"image": image}
     return notebook
 
