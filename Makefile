@@ -68,7 +68,7 @@ TOLERANT := -p tests.regression.tolerance
 # (One worker more than cores was slower: what browser tests wait for runs on the same cores.)
 SIDE_BY_SIDE := -n logical --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup lab test test-python test-notebooks test-ui check-torch book questions translate bench regen lint format clean
+.PHONY: help setup lab test test-python test-notebooks test-noise test-ui check-torch check-cpus book questions translate bench regen lint format clean
 
 help:  ## list the targets (this one is the default)
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
@@ -104,7 +104,7 @@ lab: $(MODEL_TRIED)  ## open the series in JupyterLab, at the first notebook: TR
 	jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=notebooks$(TRANSLATION:%=/%) --LabApp.default_url=/lab/tree/$(notdir $(firstword $(NOTEBOOKS))) $(LAB_ARGS)
 
 # One thread each: workers with more would wait for one another.
-test test-python test-notebooks check-torch: export OMP_NUM_THREADS ?= 1
+test test-python test-notebooks test-noise check-torch: export OMP_NUM_THREADS ?= 1
 
 test: $(MODEL_TRIED)  ## run all tests: unit, notebooks, and in a browser if there is one
 	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) $(NBVAL) -rs --durations=10 --durations-min=5 $(NOTEBOOKS) chapter3_helpers tests
@@ -114,6 +114,9 @@ test-python: $(MODEL_TRIED)  ## run unit tests and doctests alone
 
 test-notebooks: $(MODEL_TRIED)  ## run the notebooks alone, and compare what they print
 	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) $(NBVAL) --durations=10 --durations-min=5 $(NOTEBOOKS)
+
+test-noise: $(MODEL_TRIED)  ## run the notebooks with other last digits, as another processor would
+	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) -p tests.regression.noise -p tests.regression.differences $(NBVAL) $(NOTEBOOKS)
 
 test-ui: $(MODEL_TRIED)  ## run the tests that drive JupyterLab in Chromium alone
 	python -m pytest -rs tests/ui
@@ -129,6 +132,9 @@ check-torch: $(if $(TORCH),$(STATE)/torch-$(TORCH).txt)  ## run notebooks and un
 	$(MAKE) setup VENV=.venv-torch-$(TORCH) CONSTRAINTS=$<
 	PATH="$(CURDIR)/.venv-torch-$(TORCH)/$(notdir $(BIN)):$$PATH" python -m pytest $(SIDE_BY_SIDE) -p tests.regression.differences $(NBVAL) \
 		--ignore=tests/ui --deselect=tests/test_setup.py::test_what_is_installed_is_what_is_pinned $(NOTEBOOKS) chapter3_helpers tests
+
+check-cpus: $(MODEL_TRIED)  ## run notebooks and unit tests with the instructions of other processors, and with noise
+	python -m tests.regression.cpus $(SIDE_BY_SIDE) $(NBVAL) $(NOTEBOOKS) chapter3_helpers tests/test_*.py tests/tasks
 
 $(BOOK_INSTALLED): docs/constraints.txt $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint $(CONSTRAINTS) --constraint $< --editable '.[book]'

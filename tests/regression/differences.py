@@ -1,6 +1,6 @@
-"""A pytest plugin for nbval: one line at the end says which cells print something else.
+"""A pytest plugin: one line at the end says which cells print something else, which tests fail.
 
-Loaded with ``-p tests.regression.differences``, as ``make check-torch`` does.
+Loaded with ``-p tests.regression.differences``, as ``make check-torch`` and ``check-cpus`` do.
 """
 
 import re
@@ -15,13 +15,16 @@ def pytest_unconfigure(config):
     if reporter is None or hasattr(config, "workerinput"):
         return
     same, other = (
-        [match.groups() for match in map(CELL.search, nodeids(reporter, *outcomes)) if match]
+        [(nodeid, CELL.search(nodeid)) for nodeid in nodeids(reporter, *outcomes)]
         for outcomes in (("passed",), ("failed", "error"))
     )
-    line = f"all {len(same)} cells print the same"
-    if other:
-        where = ", ".join(f"{name} cell {number}" for name, number in other)
-        line = f"{len(other)} of {len(same) + len(other)} cells print something else: {where}"
+    cells = [found for _, found in same + other if found]
+    line = f"all {len(cells)} cells print the same"
+    if different := [f"{found[1]} cell {found[2]}" for _, found in other if found]:
+        line = f"{len(different)} of {len(cells)} cells print something else: "
+        line += ", ".join(different)
+    if failed := [nodeid for nodeid, found in other if not found]:
+        line += f"; of the tests fail: {', '.join(failed)}"
     reporter.write_line(f"PyTorch {version('torch')}: {line}")
 
 
