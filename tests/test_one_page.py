@@ -9,14 +9,18 @@ import pkgutil
 import re
 from collections.abc import Callable
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, scaled_dot_product_attention
+from torch.nn.functional import cross_entropy, scaled_dot_product_attention, silu
 
 import chapter3_helpers
+from chapter3_helpers.fused_multihead import count_parameters
+from chapter3_helpers.grouped_query import repeat_kv
 from chapter3_helpers.positions import alibi_bias, apply_rotary, rotary_frequencies
+from chapter3_helpers.real_model import Llama
 from chapter3_helpers.transformer_block import GPT
 from tests.test_notebooks import path_cells
 from tools import glossary
@@ -239,9 +243,33 @@ def gpt2() -> dict:
         return namespace(model, torch.zeros(8, 1024, dtype=torch.long))
 
 
-@pytest.mark.parametrize(("column", "made"), [(3, here), (4, gpt2)])
-def test_the_table_of_shapes_is_what_its_code_gives(column, made):
-    space = made()
+def smollm2(num_layers: int = 1) -> Llama:
+    with torch.device("meta"):
+        return Llama(49_152, 576, num_layers, 9, 3, hidden=1536, context_length=8192)
+
+
+def llama() -> dict:
+    model, ids = smollm2(), torch.zeros(8, 1024, dtype=torch.long, device="meta")
+    block = model.blocks[0]
+    layers = [part.named_children() for part in (model, block, block.attention, block.feed_forward)]
+    none_added = SimpleNamespace(weight=torch.zeros(1024, 576, device="meta"))
+    sizes = {"B": 8, "T": 1024, "H": 9, "D": 64, "d": 576}
+    values = torch.zeros(8, 9, 1024, 64, device="meta")
+    space = {"torch": torch, "ids": ids, "values": values, "positions": none_added}
+    return {name: layer for part in layers for name, layer in part} | sizes | space
+
+
+@pytest.mark.parametrize(
+    ("column", "made", "other"),
+    [
+        (3, here, []),
+        (4, gpt2, []),
+        (5, llama, ["keys and values, in the same way", "inside the feed-forward network"]),
+    ],
+)
+def test_the_table_of_shapes_is_what_its_code_gives(column, made, other):
+    """A Llama has other sizes than the letters say in some rows: fewer kv heads, not 4 d."""
+    space, differ = made(), []
     space["vocab_size"] = space["output"].out_features
     with torch.device(space["ids"].device):
         for row in rows("Shapes"):
@@ -249,9 +277,13 @@ def test_the_table_of_shapes_is_what_its_code_gives(column, made):
             name, _, value = code.rpartition(" = ")
             result = eval(value or name, space)
             space |= {name: result} if name else {}
+            if name == "keys":
+                space["keys"] = repeat_kv(result, space["H"] // result.shape[1])
             assert str(tuple(result.shape)) == row[column], code
             letters = row[1].replace("4d", "4 * d").strip("()").split(", ")
-            assert [eval(letter, space) for letter in letters] == list(result.shape), code
+            if [eval(letter, space) for letter in letters] != list(result.shape):
+                differ.append(row[0])
+    assert differ == other
 
 
 def test_no_shape_of_a_table_breaks_at_the_end_of_a_line():
@@ -269,6 +301,8 @@ def test_the_numbers_of_parameters_are_those_of_the_cell():
     assert "2,360,064" in TEXT
     assert f"{attention + 3 * 768:,}" in TEXT  # with biases for q, k and v, as in GPT-2
     assert f"{2 * 12 * 8 * 12 * 1024 * 64 * 4 / 1e6:.0f} MB" in TEXT  # its cache
+    assert f"{2 * 30 * 8 * 3 * 1024 * 64 * 4 / 1e6:.0f} MB" in TEXT  # SmolLM2's
+    assert f"{count_parameters(smollm2(num_layers=30)):,}" in TEXT
     assert counts["up"] + counts["down"] == 8 * 768**2 + 5 * 768
     assert counts["norm1"] + counts["norm2"] == 4 * 768
 
@@ -283,6 +317,7 @@ def test_the_code_beside_the_formulas_runs_and_its_two_attentions_agree():
         **{"weights": torch.softmax(scores, dim=-1), "logits": torch.randn(2, 6, 7)},
         **{"alibi_bias": alibi_bias, "apply_rotary": apply_rotary},
         **{"rotary_frequencies": rotary_frequencies, "cross_entropy": cross_entropy},
+        **{"silu": silu, "gate": nn.Linear(space["d"], 4 * space["d"], bias=False)},
         "scaled_dot_product_attention": scaled_dot_product_attention,
     }
     results = {
@@ -305,7 +340,7 @@ def test_every_class_of_the_ladder_is_in_the_package_with_these_arguments():
         if not module.ispkg
     ]
     ladder = rows("The classes")
-    assert len(ladder) == 11
+    assert len(ladder) == 13
     for row in ladder:
         name, arguments = re.match(r"`(\w+)\((.*?)\)`", row[0]).groups()
         (found,) = {vars(module)[name] for module in lessons if name in vars(module)}
