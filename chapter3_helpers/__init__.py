@@ -4,7 +4,7 @@ The lessons lie here, in the order in which they build on one another:
 
     recurrent  dot_products  softmax  trainable_qkv  masking  dropout  causal_attention
     multihead_wrapper  fused_multihead  positions  transformer_block  induction_heads
-    gpt2  handmade_transformer  grouped_query  performance  tensor_parallel/  real_model
+    handmade_transformer  grouped_query  performance  tensor_parallel/  real_model  gpt2
 
 What notebooks share: sentence, lexicon, plots, diagrams/, copy_weights.
 What loaders of published models share: model_files.

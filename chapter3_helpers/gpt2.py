@@ -3,7 +3,7 @@
 A GPT-2 is the ``GPT`` of ``transformer_block`` with four differences: its queries, keys and values
 have a bias, its feed-forward networks have a GELU in place of the ReLU, its output layer is the
 embedding table once more, and its files hold matrices transposed, queries, keys and values side by
-side. Nothing is downloaded. Taught in ``10_induction_heads``.
+side. Nothing is downloaded. Taught in ``15_real_model``.
 
 Source: Radford et al., 2019, and the files that were published with it.
 """
