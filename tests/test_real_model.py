@@ -1,0 +1,439 @@
+"""A Llama in the taught classes: the numbers of ``transformers``, and what is refused in words.
+
+What a machine without enough memory does is not tested.
+"""
+
+import copy
+import json
+import math
+import pickle
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from torch import nn
+from torch.nn import functional
+from transformers.models.llama.modeling_llama import LlamaRMSNorm
+
+from chapter3_helpers.real_model import (
+    GatedFeedForward,
+    Llama,
+    LlamaBlock,
+    RMSNorm,
+    load_llama,
+    next_ids,
+    pair_rows,
+)
+from tests.gguf_files import random_llama
+
+CONTEXT = 41
+SHAPES = {
+    "one kv head": {
+        **{"hidden_size": 24, "num_attention_heads": 3, "num_key_value_heads": 1},
+        **{"num_hidden_layers": 2, "intermediate_size": 37, "vocab_size": 53},
+        **{"tie_word_embeddings": True, "rms_norm_eps": 0.05},
+        **{"rope_parameters": {"rope_theta": 300.0, "rope_type": "default"}},
+    },
+    "some": {
+        **{"hidden_size": 40, "num_attention_heads": 10, "num_key_value_heads": 5},
+        **{"num_hidden_layers": 1, "intermediate_size": 17, "vocab_size": 31},
+    },
+    "all": {
+        **{"hidden_size": 44, "num_attention_heads": 2, "num_key_value_heads": None},
+        **{"num_hidden_layers": 3, "intermediate_size": 7, "vocab_size": 67},
+        **{"tie_word_embeddings": True, "rms_norm_eps": 1e-5},
+        **{"rope_parameters": {"rope_theta": 1e5, "rope_type": "default"}},
+    },
+}
+
+
+def random_theirs(**settings):
+    """Return a Llama of ``transformers``, large enough that every part is seen in the logits."""
+    config = transformers.LlamaConfig(
+        max_position_embeddings=CONTEXT, bos_token_id=None, eos_token_id=None, **settings
+    )
+    config._attn_implementation = "eager"
+    torch.manual_seed(1)
+    model = transformers.LlamaForCausalLM(config).eval().requires_grad_(False)
+    for parameter in model.parameters():
+        parameter.add_(torch.randn_like(parameter), alpha=0.3)
+    return model
+
+
+@pytest.fixture(scope="module", params=SHAPES)
+def theirs(request):
+    return random_theirs(**SHAPES[request.param])
+
+
+@pytest.fixture(params=["whole", "in parts"])
+def folder(request, theirs, tmp_path):
+    theirs.save_pretrained(tmp_path, max_shard_size="5GB" if request.param == "whole" else "9KB")
+    assert (tmp_path / "model.safetensors").exists() == (request.param == "whole")
+    return tmp_path
+
+
+def draw_ids(*shape, below=31):
+    return torch.randint(below, shape, generator=torch.Generator().manual_seed(7))
+
+
+def close(found, expected, atol=1e-4):
+    torch.testing.assert_close(found, expected, atol=atol, rtol=1e-5)
+
+
+# against transformers
+
+
+def test_logits_weights_and_generated_tokens_are_theirs(theirs, folder):
+    ours, ids = load_llama(folder), draw_ids(2, CONTEXT)
+    expected = theirs(ids, output_attentions=True)
+    close(ours(ids), expected.logits)
+    for weights, wanted in zip(ours.attention_weights(ids), expected.attentions, strict=True):
+        close(weights, wanted, atol=1e-5)
+    prompt = ids[0, :9]
+    (written,) = theirs.generate(prompt[None], max_new_tokens=20, do_sample=False).tolist()
+    for cached in (True, False):
+        assert list(next_ids(ours, prompt.tolist(), 20, cached)) == written[9:]
+
+
+def test_the_model_is_whole_and_as_large_as_theirs(theirs, folder):
+    ours = load_llama(folder)
+    assert not any(module.training for module in ours.modules())
+    assert not any(parameter.is_meta for parameter in ours.parameters())
+    assert {parameter.requires_grad for parameter in ours.parameters()} == {True}
+    count = sum(parameter.numel() for parameter in ours.parameters())
+    assert count == sum(parameter.numel() for parameter in theirs.parameters())
+    tied = theirs.config.tie_word_embeddings
+    assert (ours.output.weight is ours.embedding.weight) == tied
+    assert ours.context_length == CONTEXT
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_is_kept_and_rounds_no_more_than_theirs(theirs, dtype, tmp_path):
+    copy.deepcopy(theirs).to(dtype).save_pretrained(tmp_path)
+    half = transformers.LlamaForCausalLM.from_pretrained(tmp_path)  # its angles are in float32
+    ours, ids = load_llama(tmp_path), draw_ids(100, CONTEXT)
+    found, rounded = ours(ids), half(ids).logits
+    assert found.dtype == rounded.dtype == dtype
+    exact = half.float()(ids).logits
+    close(ours.float()(ids), exact)
+    error, allowed = ((logits.float() - exact).square().mean() for logits in (found, rounded))
+    assert error < 1.2 * allowed
+
+
+TAKEN_OUT = "taken out"
+V4 = {"architectures": ["LlamaForCausalLM"], "hidden_act": "silu", "initializer_range": 0.02}
+V4 |= {"pretraining_tp": 1, "use_cache": True, "rope_scaling": None, "attention_dropout": 0.0}
+CONFIGS = {  # what files of models that people have say, beside their sizes
+    "Llama 1": {
+        "torch_dtype": "float16",
+        "max_position_embeddings": TAKEN_OUT,
+        "rms_norm_eps": 1e-6,
+    },
+    "Llama 2": V4 | {"torch_dtype": "float16", "rms_norm_eps": 1e-5, "temperature": 0.9},
+    "TinyLlama": V4 | {"torch_dtype": "bfloat16", "rope_theta": 10000.0},
+    "Code Llama": V4 | {"torch_dtype": "bfloat16", "rope_theta": 1000000},
+    "Llama 3": V4 | {"rope_theta": 500000.0, "attention_bias": False},
+    "Yi": V4 | {"rope_theta": 5000000.0, "tie_word_embeddings": False, "pad_token_id": 0},
+    "SmolLM2": V4
+    | {"rope_theta": 100000, "is_llama_config": True, "rope_interleaved": False, "head_dim": 8}
+    | {"mlp_bias": False, "transformers.js_config": {"kv_cache_dtype": {"q4f16": "float16"}}},
+    "version 5": {
+        "dtype": "float32",
+        "rope_parameters": {"rope_theta": 7e5, "rope_type": "default"},
+    },
+    "plain turns": V4 | {"rope_scaling": {"type": "default"}, "rope_theta": 300.0},
+    "theta twice": V4
+    | {"rope_scaling": {"rope_type": "default", "rope_theta": 9.0}, "rope_theta": 4},
+}
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A small Llama in its files."""
+    random_theirs(**SHAPES["one kv head"] | {"tie_word_embeddings": False}).save_pretrained(
+        tmp_path
+    )
+    return tmp_path
+
+
+def change_config(files, **changes):
+    config = json.loads((files / "config.json").read_text("utf-8")) | changes
+    kept = {name: value for name, value in config.items() if value != TAKEN_OUT}
+    (files / "config.json").write_text(json.dumps(kept), "utf-8")
+
+
+def change_weights(files, change):
+    stored = load_file(files / "model.safetensors")
+    change(stored)
+    save_file(stored, files / "model.safetensors", {"format": "pt"})
+
+
+@pytest.mark.parametrize("said", CONFIGS.values(), ids=CONFIGS)
+def test_a_config_that_people_have_means_what_it_means_to_transformers(files, said):
+    change_config(files, **{"rope_parameters": TAKEN_OUT, "dtype": TAKEN_OUT} | said)
+    ours, theirs = load_llama(files), transformers.LlamaForCausalLM.from_pretrained(files)
+    assert ours.embedding.weight.dtype == theirs.dtype
+    assert ours.context_length == theirs.config.max_position_embeddings
+    ids = draw_ids(2, CONTEXT)
+    close(ours.float()(ids), theirs.float()(ids).logits)
+
+
+# what is refused in a folder
+
+
+def scaled(kind, **settings):
+    return {"factor": 4.0, kind: "linear"} | settings
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"model_type": "mistral"}, "must say model_type = 'llama', got 'mistral'"),
+        ({"model_type": TAKEN_OUT}, "must say model_type = 'llama', got None"),
+        ({"rope_scaling": scaled("type")}, "not scaled, .* got .*'linear'"),  # DeepSeek Coder
+        ({"rope_scaling": scaled("type", type="yarn", finetuned=True)}, "not scaled, .*'yarn'"),
+        ({"rope_scaling": {"factor": 2.0}}, r"not scaled, rope_type = 'default', got {'factor': 2"),
+        (
+            {"rope_scaling": scaled("rope_type", rope_type="llama3", high_freq_factor=4.0)},
+            "not scaled, .*'llama3'",
+        ),  # Llama 3.1, as version 4 writes it, and 5
+        (
+            {"rope_parameters": scaled("rope_type", rope_type="llama3", rope_theta=5e5)},
+            "config.json must ask for turns that are not scaled, .*'llama3'",
+        ),
+        ({"rope_parameters": scaled("type", rope_theta=1e5)}, "not scaled, .*'linear'"),
+        ({"rope_parameters": {"full_attention": {"rope_theta": 1e6}}}, "not scaled, .*full_att"),
+        ({"rope_parameters": {"partial_rotary_factor": 0.5}}, "not scaled, .*partial_rot.*0.5"),
+        ({"rope_parameters": [1e5]}, r"not scaled, .*\[100000.0\]"),
+        ({"rope_parameters": {"rope_theta": "1e5"}}, "must say rope_theta, a number .*, got '1e5'"),
+        ({"rope_parameters": {"rope_theta": 0}}, "theta positive and finite, got 8 and 0.0"),
+        ({"partial_rotary_factor": 0.5}, "partial_rotary_factor = None or 1.0, got 0.5"),
+        ({"rope_interleaved": True}, "rope_interleaved = None or False, got True"),
+        ({"attention_bias": True}, "must say attention_bias = False, got True"),
+        ({"mlp_bias": True}, "must say mlp_bias = False, got True"),
+        ({"hidden_act": "gelu_pytorch_tanh"}, "hidden_act = 'silu' or 'swish', got 'gelu_p"),
+        ({"head_dim": 12}, "must say head_dim = 8, got 12"),
+        ({"sliding_window": 4096}, "must say sliding_window = None, got 4096"),
+        ({"quantization_config": {"bits": 4}}, "quantization_config = None, got {'bits': 4}"),
+        ({"tie_word_embeddings": "no"}, "must say tie_word_embeddings = True or False, got 'no'"),
+        ({"num_key_value_heads": 2}, "num_heads must be divisible by num_kv_heads, got 3 and 2"),
+        ({"num_attention_heads": 5}, "must say head_dim = 4, got 8"),
+        ({"num_attention_heads": 5, "head_dim": TAKEN_OUT}, "divisible by num_heads, got 24 and 5"),
+        ({"num_attention_heads": 8, "head_dim": 3}, "head_dim must be even .*, got 3 and"),
+        ({"num_hidden_layers": 0}, "num_hidden_layers, a whole number of at least 1, got 0"),
+        ({"num_hidden_layers": 3}, "must hold model.layers.2.input_layernorm.weight .*, got none"),
+        (
+            {"num_hidden_layers": 1},
+            "must hold the tensors of .*, got model.layers.1.input_layernorm",
+        ),
+        ({"vocab_size": 54}, r"model.embed_tokens.weight as \(54, 24\), .*, got \(53, 24\)"),
+        ({"intermediate_size": 36}, r"gate_proj.weight as \(36, 24\), .*, got \(37, 24\)"),
+        ({"rms_norm_eps": "1e-5"}, "must say rms_norm_eps, a number of at least 0, got '1e-5'"),
+    ],
+)
+def test_a_config_that_asks_for_other_numbers_is_refused(files, changes, words):
+    change_config(files, **changes)
+    with pytest.raises(ValueError, match=words):
+        load_llama(files)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda stored: stored.pop("model.norm.weight"),
+            "must hold model.norm.weight .*, got none",
+        ),
+        (lambda stored: stored.pop("lm_head.weight"), "must hold lm_head.weight .*, got none"),
+        (
+            lambda stored: stored.update({"model.layers.1.self_attn.q_proj.bias": torch.ones(24)}),
+            "and no others, got model.layers.1.self_attn.q_proj.bias as well",
+        ),
+        (
+            lambda stored: stored.update({"model.norm.weight": torch.ones(24).char()}),
+            "must hold model.norm.weight in floating point, got torch.int8",
+        ),
+        (
+            lambda stored: stored.update({"model.layers.0.rotary_emb.inv_freq": torch.ones(4)}),
+            "must hold model.layers.0.rotary_emb.inv_freq as it follows from theta = 300.0, got",
+        ),
+    ],
+)
+def test_weights_that_are_no_llama_are_refused(files, change, words):
+    change_weights(files, change)
+    with pytest.raises(ValueError, match=words):
+        load_llama(files)
+
+
+def test_speeds_of_turns_that_files_of_2023_hold_are_passed_over(files):
+    expected, speeds = load_llama(files)(draw_ids(9)), 300.0 ** (torch.arange(0, -8, -2) / 8)
+    names = [f"model.layers.{i}.self_attn.rotary_emb.inv_freq" for i in range(2)]
+    change_weights(files, lambda stored: stored.update({name: speeds.half() for name in names}))
+    assert load_llama(files)(draw_ids(9)).equal(expected)
+
+
+def test_a_table_that_differs_from_the_output_layer_is_kept(files):
+    """``transformers`` keeps it too, though the config says that they are one."""
+    change_config(files, tie_word_embeddings=True)
+    theirs = transformers.LlamaForCausalLM.from_pretrained(files)
+    close(load_llama(files)(draw_ids(9)), theirs(draw_ids(9)[None]).logits[0])
+
+
+def test_half_a_folder_is_refused(files):
+    (files / "model.safetensors").rename(files / "pytorch_model.bin")
+    with pytest.raises(FileNotFoundError, match=r"no .*model.safetensors\. .* pytorch_model.bin"):
+        load_llama(files)
+    (files / "config.json").unlink()
+    with pytest.raises(FileNotFoundError, match=r"there is no .*config.json\. .*Nothing is downlo"):
+        load_llama(files)
+    with pytest.raises(
+        FileNotFoundError, match=r"there is no nowhere\. Name a GGUF file, or the fol"
+    ):
+        load_llama("nowhere")
+
+
+# a model and its caches
+
+
+@pytest.fixture(scope="module")
+def ours():
+    return random_llama()
+
+
+def test_tokens_may_come_in_chunks_and_one_by_one(ours):
+    ids = draw_ids(2, CONTEXT)
+    whole = ours(ids)
+    for sizes in ([1] * CONTEXT, [5, 1, 1, 17, 3, 14], [CONTEXT]):
+        caches = ours.new_caches(batch_size=2)
+        chunks = torch.split(ids, sizes, dim=1)
+        close(torch.cat([ours(chunk, caches) for chunk in chunks], dim=1), whole)
+        assert {len(cache) for cache in caches} == {CONTEXT}
+    caches = ours.new_caches()
+    close(torch.stack([ours.next_logits(token[None], caches) for token in ids[1]]), whole[1])
+
+
+def test_next_logits_are_those_of_the_last_place(ours):
+    for ids in (draw_ids(2, 3, 7), draw_ids(7)):
+        close(ours.next_logits(ids), ours(ids)[..., -1, :])
+
+
+def test_a_text_alone_and_among_others_has_the_same_logits(ours):
+    ids = draw_ids(2, 3, 7)
+    whole, weights = ours(ids), ours.attention_weights(ids)
+    assert whole.shape == (2, 3, 7, 53)
+    close(ours(ids[1, 2]), whole[1, 2])
+    for found, expected in zip(ours.attention_weights(ids[1, 2]), weights, strict=True):
+        assert expected.shape == (2, 3, 6, 7, 7)
+        close(found, expected[1, 2])
+
+
+def test_each_row_of_weights_sums_to_1_and_none_looks_ahead(ours):
+    for weights in ours.attention_weights(draw_ids(2, CONTEXT)):
+        close(weights.sum(dim=-1), torch.ones(2, 6, CONTEXT))
+        assert (weights.triu(1) == 0).all()
+
+
+def test_what_comes_later_changes_nothing_to_the_bit(ours):
+    ids = draw_ids(CONTEXT)
+    changed = ids.clone()
+    changed[20] = ids[20] + 1
+    before, after = ours(ids), ours(changed)
+    assert before[:20].equal(after[:20])
+    assert not before[20:].isclose(after[20:]).all(dim=-1).any()
+
+
+def test_gradients_reach_every_parameter_and_no_later_token(ours):
+    trained, kept = copy.deepcopy(ours).requires_grad_(), []
+
+    def keep(_, __, x):
+        x.retain_grad()
+        kept.append(x)
+
+    trained.embedding.register_forward_hook(keep)
+    functional.cross_entropy(trained(draw_ids(2, 9))[:, 5], draw_ids(2)).backward()
+    assert (kept[0].grad[:, :6] != 0).any(dim=-1).all()
+    assert (kept[0].grad[:, 6:] == 0).all()
+    for name, parameter in trained.named_parameters():
+        assert (parameter.grad != 0).any(), name
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_copy_is_the_same_model(tied):
+    model, ids = random_llama(tied=tied), draw_ids(CONTEXT)
+    expected = model(ids)
+    with torch.device("meta"):
+        empty = Llama(53, 24, 2, 6, 2, 37, CONTEXT, theta=700.0, eps=0.01, tied=tied)
+    emptied = copy.deepcopy(empty).to_empty(device="cpu")
+    emptied.load_state_dict(model.state_dict())
+    empty.load_state_dict(model.state_dict(), assign=True)
+    for copied in (empty, emptied, copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert copied(ids).equal(expected)
+    names = {name.rpartition(".")[2] for name in model.state_dict()}
+    assert names == {"weight"}, "neither masks nor angles are stored"
+
+
+def test_caches_of_another_model_are_refused_and_stay_empty(ours):
+    caches = copy.deepcopy(ours).new_caches()
+    with pytest.raises(ValueError, match="cache must be this layer's own, got another's"):
+        ours(draw_ids(5), caches)
+    assert [len(cache) for cache in caches] == [0, 0]
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_each_block_has_its_cache(ours, number):
+    caches = (ours.new_caches() + ours.new_caches())[:number]
+    with pytest.raises(ValueError, match=r"argument 2 is (shorter|longer)"):
+        ours(draw_ids(5), caches)
+
+
+def test_a_text_beyond_the_context_and_an_id_beyond_the_table_are_refused(ours):
+    with pytest.raises(ValueError, match="at most 41 tokens fit, got 42"):
+        ours(draw_ids(CONTEXT + 1))
+    with pytest.raises(IndexError, match="out of range"):
+        ours(torch.tensor([53]))
+
+
+# its parts
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_the_norm_rounds_as_that_of_llama_and_is_pytorchs(dtype):
+    """A factor that is rounded by itself would add a quarter to the error of half precision."""
+    x = torch.randn(64, 577, generator=torch.Generator().manual_seed(1)).to(dtype)
+    x[0], x[1] = 3000, 0  # squares are beyond float16; nothing is divided by zero
+    norms = RMSNorm(577, 1e-3), LlamaRMSNorm(577, 1e-3), nn.RMSNorm(577, 1e-3, dtype=dtype)
+    for norm in norms:
+        norm.to(dtype).weight.data = torch.linspace(-1, 2, 577).to(dtype)
+    ours, llamas, pytorchs = (norm(x) for norm in norms)
+    assert ours.dtype == dtype
+    unit = torch.finfo(dtype).eps  # of the last bit
+    exact = functional.rms_norm(x.double(), (577,), norms[0].weight.double(), 1e-3)
+    torch.testing.assert_close(ours, pytorchs, rtol=2 * unit, atol=0)
+    error, allowed = ((found - exact).square().mean() for found in (ours, llamas))
+    assert error < 1.05 * allowed
+
+
+def test_the_gated_network_is_its_formula():
+    network, x = GatedFeedForward(d=3, hidden=5), torch.randn(2, 7, 3)
+    gate, up, down = (layer.weight.tolist() for layer in (network.gate, network.up, network.down))
+    for row, out in zip(x.flatten(0, 1).tolist(), network(x).flatten(0, 1), strict=True):
+        z, passing = (
+            [sum(w * v for w, v in zip(weights, row, strict=True)) for weights in matrix]
+            for matrix in (gate, up)
+        )
+        middle = [a / (1 + math.exp(-a)) * b for a, b in zip(z, passing, strict=True)]
+        expected = [sum(w * v for w, v in zip(weights, middle, strict=True)) for weights in down]
+        close(out, torch.tensor(expected), atol=1e-6)
+
+
+def test_a_block_adds_each_part_to_what_it_read():
+    block, x = LlamaBlock(12, 6, 2, hidden=7, context_length=11), torch.randn(5, 12)
+    half = x + block.attention(functional.rms_norm(x, (12,), eps=1e-5))
+    close(block(x), half + block.feed_forward(functional.rms_norm(half, (12,), eps=1e-5)), 1e-6)
+    assert [name for name, _ in block.named_parameters() if "bias" in name] == []
+
+
+def test_rows_are_reordered_head_by_head():
+    rows = torch.arange(12.0)[:, None] + torch.arange(5) / 8  # 2 heads of 6 rows; d = 5
+    assert pair_rows(rows, head_dim=6)[:, 0].tolist() == [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11]
