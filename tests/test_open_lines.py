@@ -26,6 +26,7 @@ LESSONS = [
     "grouped_query",
     "tensor_parallel",
     "performance",
+    "real_model",
 ]
 WITHOUT = {  # what a path uses although no open cell has written it out, and why
     "00_why_attention": {
@@ -36,6 +37,13 @@ WITHOUT = {  # what a path uses although no open cell has written it out, and wh
     "11_handmade_transformer": {
         "HandmadeTransformer": "it only keeps the seven arrays together, under their names",
         "tokenize": "a letter becomes its number",
+    },
+    "15_real_model": {
+        "load_llama": "it puts numbers from a file into classes that are written out",
+        "read_tokenizer": "it reads the merges from a file; merging is written out",
+        "chat": "it puts a question between two marks, and the cell prints the result",
+        "apply_rotary": "08 writes it out in a closer look, and this path has a link to it",
+        "rotary_frequencies": "12 writes it out in a closer look: the factors of apply_rotary",
     },
 }
 
