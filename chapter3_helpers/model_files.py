@@ -7,14 +7,16 @@ missing or wrong in a file is said with the name of the file, with what was expe
 
 import json
 import math
+import struct
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -179,21 +181,28 @@ def given_path(path: str | Path | None) -> Path:
     return path
 
 
+class Stored(NamedTuple):
+    """A tensor as it lies in a GGUF file: the bytes of each row, and what they stand for."""
+
+    data: np.ndarray  # uint8
+    tensor_type: Any  # GGMLQuantizationType of the package gguf
+
+
 class Gguf(NamedTuple):
     """A model in one file: its settings, and its tensors by name, as they are stored."""
 
     settings: Config
-    tensors: dict[str, Any]  # ReaderTensor of the package gguf
+    tensors: dict[str, Stored]
 
     def weight(self, name: str) -> torch.Tensor:
         """Return a tensor in float32, whatever the number of bits that it is stored in."""
-        stored = self.tensors[name]
+        data, tensor_type = self.tensors[name]
         try:
-            numbers = package("gguf").dequantize(stored.data, stored.tensor_type)
+            numbers = package("gguf").dequantize(data, tensor_type)
         except NotImplementedError as error:
             raise ValueError(
                 f"{self.settings.path} must hold tensors that the package gguf can turn into "
-                f"floats, got {name} as {stored.tensor_type.name}. Take a file in Q8_0 or F16"
+                f"floats, got {name} as {tensor_type.name}. Take a file in Q8_0 or F16"
             ) from error
         if not numbers.flags.writeable:  # floats that still lie in the file
             numbers = numbers.copy()
@@ -359,18 +368,69 @@ def _read_parts(index: Path) -> dict[str, torch.Tensor]:
     return weights
 
 
-@lru_cache(maxsize=1)  # a model and its tokenizer are read from one file, which takes seconds
+@lru_cache(maxsize=1)  # a model and its tokenizer are read from one file
 def _read_gguf(path: Path, _: int) -> Gguf:
-    reader_class = package("gguf").GGUFReader
+    """Read what stands before the numbers of a GGUF file, and find them.
+
+    ``GGUFReader`` of the package ``gguf`` takes seconds for the tokens and merges of a file.
+    """
+    gguf, data = package("gguf"), np.memmap(path, mode="r")
+    reader, settings, tensors = _GgufReader(data), {}, {}
     try:
-        reader = reader_class(path)
-        settings = {name: field.contents() for name, field in reader.fields.items()}
-    except Exception as error:  # the package raises whatever comes
+        _, version, num_tensors, num_settings = reader.take("4sIQQ")
+        if version not in (2, 3):
+            raise ValueError(f"version {version}")
+        for _ in range(num_settings):
+            name, (kind,) = reader.text(), reader.take("I")
+            settings[name] = reader.value(kind)
+        places = {}
+        for _ in range(num_tensors):
+            name, (dims,) = reader.text(), reader.take("I")
+            places[name] = reader.take(f"{dims}QIQ")
+        alignment = settings.get("general.alignment", 32)
+        start = math.ceil(reader.place / alignment) * alignment
+        for name, (columns, *rows, kind, offset) in places.items():
+            tensor_type = gguf.GGMLQuantizationType(kind)
+            numbers, size = gguf.GGML_QUANT_SIZES[tensor_type]  # of a block of numbers
+            shape = (*reversed(rows), columns // numbers * size)
+            stored = data[start + offset :][: math.prod(shape)]
+            tensors[name] = Stored(stored.reshape(shape), tensor_type)
+    except (struct.error, ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise ValueError(
-            f"{path} must be a whole GGUF file, got one that cannot be read ({error}). Copy it "
-            "again"
+            f"{path} must be a whole GGUF file of version 2 or 3, with the lowest byte of a number "
+            f"first, got one that cannot be read ({error}). Copy it again"
         ) from error
-    return Gguf(Config(settings, path), {tensor.name: tensor for tensor in reader.tensors})
+    return Gguf(Config(settings, path), tensors)
+
+
+class _GgufReader:
+    """Takes the values of a GGUF file from its beginning on, one after another."""
+
+    NUMBERS: ClassVar = dict(zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True))
+    TEXT, LIST = 8, 9
+
+    def __init__(self, data: np.ndarray):
+        self.data, self.place = data, 0
+
+    def take(self, letters: str) -> tuple:
+        """Return the next numbers, of the kinds that letters of the module struct say."""
+        values = struct.unpack_from(f"<{letters}", self.data, self.place)
+        self.place += struct.calcsize(f"<{letters}")
+        return values
+
+    def text(self) -> str:
+        (length,) = self.take("Q")
+        return self.take(f"{length}s")[0].decode()
+
+    def value(self, kind: int) -> Any:
+        if kind == self.TEXT:
+            return self.text()
+        if kind != self.LIST:
+            return self.take(self.NUMBERS[kind])[0]
+        kind, length = self.take("IQ")
+        if kind in self.NUMBERS:
+            return [*self.take(f"{length}{self.NUMBERS[kind]}")]
+        return [self.value(kind) for _ in range(length)]
 
 
 def _gguf_tokenizer(path: Path) -> "Tokenizer":

@@ -330,12 +330,13 @@ def _sizes_in_gguf(gguf: Gguf) -> dict:
         "context_length": settings.whole("llama.context_length"),
         "theta": settings.number("llama.rope.freq_base", 10000.0),
         "eps": settings.number("llama.attention.layer_norm_rms_epsilon"),
-        "tied": "output.weight" not in gguf.tensors,
+        "tied": True,  # if the file does not hold another table
     }
     head_dim = sizes["d"] // heads
     for name in ("rope.dimension_count", "attention.key_length", "attention.value_length"):
         settings.one_of(f"llama.{name}", (head_dim,), head_dim)
     settings.one_of("llama.rope.scaling.type", ("none",), "none")
+    settings.one_of("split.count", (0, 1), 1)  # of several files the package gguf can make one
     return sizes
 
 

@@ -1,16 +1,27 @@
 """Files of models: every usual form is read, and what is wrong in one is said with its name."""
 
 import json
+import os
 import re
 import sys
 
+import gguf
+import numpy as np
 import pytest
 import torch
+from gguf import GGMLQuantizationType as Type
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from chapter3_helpers.model_files import Config, read_config, read_tokenizer, read_weights
+from chapter3_helpers.model_files import (
+    Config,
+    read_config,
+    read_gguf,
+    read_tokenizer,
+    read_weights,
+)
+from tests.gguf_files import write_gguf
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 548105171\n"
 ONE, TWO = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
@@ -252,6 +263,7 @@ def test_a_file_without_a_tokenizer_is_refused(tmp_path, data, words):
     [
         ("safetensors", lambda folder: read_weights(folder, Config({}, "config.json"))),
         ("tokenizers", read_tokenizer),
+        ("gguf", lambda folder: read_gguf(write_gguf(folder / "a", BYTE_PAIRS, {}))),
     ],
 )
 def test_a_missing_package_is_named(monkeypatch, parts, name, read):
@@ -259,3 +271,210 @@ def test_a_missing_package_is_named(monkeypatch, parts, name, read):
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=f"takes the package {name}: pip install {name}"):
         read(parts)
+
+
+# GGUF files
+
+
+def draw(*shape, seed=1):
+    return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
+
+
+def unpacked(kind, data):
+    """Return the numbers (..., columns) that the bytes of each row say, by hand."""
+    if kind == Type.F32:
+        return data.view(np.float32)
+    if kind == Type.F16:
+        return data.view(np.float16).astype(np.float32)
+    if kind == Type.BF16:  # the upper half of a float32
+        return (data.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    size = {Type.Q8_0: 34, Type.Q4_0: 18, Type.Q4_1: 20}[kind]
+    blocks = data.reshape(*data.shape[:-1], -1, size)  # of 32 numbers each
+    step = blocks[..., :2].copy().view(np.float16).astype(np.float32)
+    if kind == Type.Q8_0:
+        numbers = step * blocks[..., 2:].copy().view(np.int8)
+    else:
+        halves = blocks[..., -16:]
+        q = np.concatenate([halves & 15, halves >> 4], axis=-1).astype(np.float32)
+        smallest = blocks[..., 2:4].copy().view(np.float16) if kind == Type.Q4_1 else -8 * step
+        numbers = smallest.astype(np.float32) + step * q
+    return numbers.reshape(*data.shape[:-1], -1)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1],
+    ids=lambda kind: kind.name,
+)
+def test_a_tensor_is_what_its_bits_say(tmp_path, kind):
+    tensors = {"first": draw(7), "second": draw(5, 96), "third": draw(2, 3, 64, seed=2)}
+    types = dict.fromkeys(("second", "third"), kind)
+    file = read_gguf(write_gguf(tmp_path / "a", {"general.architecture": "x"}, tensors, types))
+    for name, numbers in tensors.items():
+        said = unpacked(types.get(name, Type.F32), file.tensors[name].data)
+        assert said.shape == numbers.shape
+        assert abs(said - numbers).max() < (0.5 if "4" in kind.name else 0.05)
+        found = file.weight(name)
+        assert found.dtype == torch.float32
+        torch.testing.assert_close(found, torch.from_numpy(said.copy()), atol=1e-6, rtol=0)
+        found += 1  # in memory of its own: the file stays
+        assert read_gguf(tmp_path / "a").tensors[name].data.flags.writeable is False
+
+
+@pytest.mark.parametrize("name", ["Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q5_0", "IQ4_XS"])
+def test_all_kinds_that_the_package_can_turn_into_floats_are_read(tmp_path, name):
+    kind = Type[name]
+    numbers, size = gguf.GGML_QUANT_SIZES[kind]
+    stored = np.random.default_rng(1).integers(0, 64, (3, 512 // numbers * size), dtype=np.uint8)
+    write_gguf(tmp_path / "a", {"general.architecture": "x"}, {"table": stored}, {"table": kind})
+    found, expected = read_gguf(tmp_path / "a").weight("table"), gguf.dequantize(stored, kind)
+    assert found.shape == (3, 512)
+    assert found.std() > 0
+    torch.testing.assert_close(found, torch.from_numpy(expected))
+
+
+def test_settings_of_every_kind_are_read(tmp_path):
+    writer = gguf.GGUFWriter(tmp_path / "a", "x")
+    said = {  # as each kind of number holds them to the last bit
+        **{"uint8": 200, "int8": -100, "uint16": 60_000, "int16": -30_000, "uint32": 4 * 10**9},
+        **{"int32": -(2 * 10**9), "uint64": 10**19, "int64": -(9 * 10**18), "float32": 0.375},
+        **{
+            "float64": 0.1,
+            "bool": True,
+            "string": "\u00e9 \U0001f600",
+            "array": ["a", "", "\u4f60"],
+        },
+    }
+    for kind, value in said.items():
+        getattr(writer, f"add_{kind}")(f"a.{kind}", value)
+    writer.add_array("a.numbers", [3, -1])
+    writer.add_array("a.truths", [True, False])
+    writer.add_custom_alignment(64)
+    writer.add_tensor("odd", draw(3))
+    writer.add_tensor("even", draw(2, 5))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    file = read_gguf(tmp_path / "a")
+    assert {name.removeprefix("a."): value for name, value in file.settings.items()} == said | {
+        **{"general.architecture": "x", "general.alignment": 64},
+        **{"numbers": [3, -1], "truths": [True, False]},
+    }
+    torch.testing.assert_close(file.weight("even"), torch.from_numpy(draw(2, 5)))
+
+
+def test_a_file_is_read_once_and_again_where_it_has_changed(tmp_path):
+    path = write_gguf(tmp_path / "a", {"general.architecture": "x"}, {"table": draw(3)})
+    first = read_gguf(path)
+    assert read_gguf(str(path)) is first
+    write_gguf(path, {"general.architecture": "y"}, {"table": draw(3)})
+    os.utime(path, ns=(0, 0))
+    assert read_gguf(path).settings["general.architecture"] == "y"
+
+
+def test_a_file_that_ends_early_is_refused_wherever_it_ends(tmp_path):
+    settings = {"general.architecture": "x", "x.names": ["one", "two"], "x.kinds": [1, 2, 3]}
+    tensors = {"first": draw(5, 4), "second": draw(3)}
+    whole = write_gguf(tmp_path / "whole", settings, tensors).read_bytes()
+    needed = whole.rindex(draw(3).tobytes()) + 12  # what follows fills up
+    for length in range(4, needed):
+        (tmp_path / "cut").write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=r"cut must be a whole GGUF file .*Copy it again"):
+            read_gguf(tmp_path / "cut")
+    (tmp_path / "cut").write_bytes(whole[:needed])
+    assert read_gguf(tmp_path / "cut").weight("second").tolist() == draw(3).tolist()
+
+
+def big_endian(path):
+    writer = gguf.GGUFWriter(path, "llama", endianess=gguf.GGUFEndian.BIG)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", r"must be a GGUF file, which begins with GGUF, got b''\. Name a GGUF file, or the f"),
+        (b"a text, not a model", "must be a GGUF file, .*, got b'a text, '"),
+        (b"PK\x03\x04" + bytes(99), "must be a GGUF file, which begins with GGUF, got b'PK"),
+        (b"tjgg" + bytes(99), "must be a GGUF file, which begins with GGUF, got b'tjgg"),
+        (b"GGUF\x01" + bytes(99), r"must be .* of version 2 or 3, .* \(version 1\)"),
+        (b"GGUF\x03\0\0\0" + b"\xff" * 99, "must be a whole GGUF file"),
+        (POINTER, "must be the file itself, got the pointer that git puts in its place"),
+        (big_endian, r"must be .* with the lowest byte of a number first, .*\(version 50331648\)"),
+    ],
+)
+@pytest.mark.parametrize("read", [read_gguf, read_tokenizer])
+def test_a_file_that_is_no_gguf_is_refused(tmp_path, data, words, read):
+    path = tmp_path / "model.gguf"
+    data(path) if callable(data) else path.write_bytes(data)
+    with pytest.raises(ValueError, match=f"model.gguf {words}"):
+        read(path)
+
+
+def test_numbers_that_the_package_cannot_turn_into_floats_are_refused(tmp_path):
+    tensors = {"table": np.arange(6, dtype=np.int32).reshape(2, 3)}
+    file = read_gguf(write_gguf(tmp_path / "a", {"general.architecture": "x"}, tensors))
+    with pytest.raises(ValueError, match=r"into floats, got table as I32\. Take a file in Q8_0"):
+        file.weight("table")
+
+
+def test_a_gguf_file_that_is_not_there_is_named(tmp_path):
+    for read in (read_gguf, read_tokenizer):
+        with pytest.raises(FileNotFoundError, match=r"there is no .*nowhere.gguf\. Name a GGUF"):
+            read(tmp_path / "nowhere.gguf")
+
+
+# tokenizers in GGUF files
+
+LETTERS = [*"abcdefghijklmnopqrstuvwxyz", "\u0120"]  # a blank is written so
+TOKENS = ["<end>", *LETTERS, "in", "\u0120in", "<fim>", "1", "2", "12"]
+KINDS = {"<end>": 3, "<fim>": 4}
+BYTE_PAIRS = {
+    **{"general.architecture": "llama", "tokenizer.ggml.model": "gpt2"},
+    **{"tokenizer.ggml.pre": "smollm", "tokenizer.ggml.tokens": TOKENS},
+    "tokenizer.ggml.token_type": [KINDS.get(name, 1) for name in TOKENS],
+    "tokenizer.ggml.merges": ["i n", "\u0120 in", "1 2"],
+}
+
+
+@pytest.mark.parametrize("name", ["model.gguf", "MODEL.GGUF", "model"])
+def test_a_gguf_files_tokens_are_merged_and_those_of_their_own_never_cut(tmp_path, name):
+    path = write_gguf(tmp_path / name, BYTE_PAIRS, {})
+    tokenizer = read_tokenizer(path)
+    for text, tokens in {
+        "in win": ["in", "\u0120", "w", "in"],  # the blank is merged with a word that begins so
+        "a in": ["a", "\u0120in"],
+        "12": ["1", "2"],  # each digit for itself
+        "a<end>in<fim>in": ["a", "<end>", "in", "<fim>", "in"],
+    }.items():
+        encoded = tokenizer.encode(text)
+        assert encoded.tokens == tokens
+        assert encoded.ids == [TOKENS.index(token) for token in tokens]
+        assert tokenizer.decode(encoded.ids) == text.replace("<end>", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("model", "llama", "must say tokenizer.ggml.model = 'gpt2', got 'llama'"),
+        ("pre", "llama-bpe", "must say tokenizer.ggml.pre = 'smollm', got 'llama-bpe'"),
+        ("pre", None, "must say tokenizer.ggml.pre = 'smollm', got None"),
+        ("add_bos_token", True, "must say tokenizer.ggml.add_bos_token = False, got True"),
+        ("add_eos_token", True, "must say tokenizer.ggml.add_eos_token = False, got True"),
+        ("add_space_prefix", True, "must say tokenizer.ggml.add_space_prefix = False, got True"),
+        ("tokens", None, "must say tokenizer.ggml.tokens, a list of at least one value, got None"),
+        ("merges", None, "must say tokenizer.ggml.merges, a list of at least one value, got None"),
+        ("merges", ["i n", "q u"], "must hold merges of its own tokens, got .*qu"),
+        ("merges", ["i n g"], "must hold merges of its own tokens, got"),
+        ("token_type", [1, 3], r"kind of token, \(1, 3, 4\), for each of its 34 tok.* 2 of kinds"),
+        ("token_type", [6] * len(TOKENS), r"kind of token, .* got 34 of kinds \[6\]"),
+    ],
+)
+def test_a_tokenizer_of_another_kind_is_refused(tmp_path, name, value, words):
+    settings = BYTE_PAIRS | {f"tokenizer.ggml.{name}": value}
+    said = {name: value for name, value in settings.items() if value is not None}
+    with pytest.raises(ValueError, match=words):
+        read_tokenizer(write_gguf(tmp_path / "a.gguf", said, {}))

@@ -4,18 +4,24 @@ What a machine without enough memory does is not tested.
 """
 
 import copy
+import functools
 import json
 import math
 import pickle
 
+import gguf
+import numpy as np
 import pytest
 import torch
 import transformers
+from gguf import GGMLQuantizationType as Type
 from safetensors.torch import load_file, save_file
 from torch import nn
 from torch.nn import functional
-from transformers.models.llama.modeling_llama import LlamaRMSNorm
+from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
+from transformers.models.llama.modeling_llama import LlamaRMSNorm, LlamaRotaryEmbedding
 
+from chapter3_helpers.model_files import read_gguf
 from chapter3_helpers.real_model import (
     GatedFeedForward,
     Llama,
@@ -25,7 +31,7 @@ from chapter3_helpers.real_model import (
     next_ids,
     pair_rows,
 )
-from tests.gguf_files import random_llama
+from tests.gguf_files import random_llama, settings_of, tensors_of, write_gguf
 
 CONTEXT = 41
 SHAPES = {
@@ -177,6 +183,181 @@ def test_a_config_that_people_have_means_what_it_means_to_transformers(files, sa
     assert ours.context_length == theirs.config.max_position_embeddings
     ids = draw_ids(2, CONTEXT)
     close(ours.float()(ids), theirs.float()(ids).logits)
+
+
+# a GGUF file
+
+MIXED = {  # widths are multiples of 32, so that each kind can be tried
+    **{"token_embd": Type.Q8_0, "attn_norm": Type.F32, "attn_q": Type.F16, "attn_k": Type.Q8_0},
+    **{"attn_v": Type.BF16, "attn_output": Type.Q4_0, "ffn_norm": Type.F32},
+    **{"ffn_gate": Type.Q4_1, "ffn_up": Type.Q5_1, "ffn_down": Type.Q5_0, "output": Type.F32},
+}
+WIDE = {"d": 96, "num_heads": 6, "num_kv_heads": 2, "hidden": 64}
+
+
+def types_of(tensors, kinds):
+    return {name: kinds.get(name.split(".")[-2]) for name in tensors}
+
+
+def theirs_in(path):
+    """Return what ``transformers`` reads from a GGUF file.
+
+    Its ``from_pretrained(..., gguf_file=...)`` does the same, and asks for one package more.
+    """
+    with pytest.MonkeyPatch.context() as patch:  # the file is parsed once, not twice
+        patch.setattr(gguf, "GGUFReader", functools.cache(gguf.GGUFReader))
+        config = transformers.LlamaConfig(**load_gguf_checkpoint(path)["config"])
+        config._attn_implementation = "eager"
+        with torch.device("meta"):
+            model = transformers.LlamaForCausalLM(config)
+        tensors = load_gguf_checkpoint(path, return_tensors=True, model_to_load=model)["tensors"]
+    if config.tie_word_embeddings:
+        tensors["lm_head.weight"] = tensors["model.embed_tokens.weight"]
+    model.load_state_dict(tensors, assign=True)
+    model.model.rotary_emb = LlamaRotaryEmbedding(config)
+    return model.eval().requires_grad_(False)
+
+
+@pytest.fixture
+def gguf_file(tmp_path):
+    """A small Llama in a GGUF file, which a test may write anew."""
+    model = random_llama()
+    return write_gguf(tmp_path / "model.gguf", settings_of(model), tensors_of(model))
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_gguf_file_gives_the_numbers_that_its_bits_say(tied, tmp_path):
+    model = random_llama(**WIDE, tied=tied)
+    tensors = tensors_of(model)
+    types = types_of(tensors, MIXED)
+    path = write_gguf(tmp_path / "model.gguf", settings_of(model), tensors, types)
+    read, file = load_llama(path), read_gguf(path)
+    assert {parameter.dtype for parameter in read.parameters()} == {torch.float32}
+    assert (read.output.weight is read.embedding.weight) == tied
+    found = tensors_of(read)
+    assert found.keys() == tensors.keys()
+    for name, numbers in found.items():
+        said = gguf.dequantize(file.tensors[name].data, types[name] or Type.F32)
+        assert numbers == pytest.approx(said, abs=1e-6), name
+        assert abs(numbers - tensors[name]).max() < 0.2, name
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kinds"),
+    [
+        (WIDE, MIXED),
+        (WIDE | {"num_kv_heads": 6, "tied": False, "theta": 1e5, "eps": 1e-6}, {}),
+        (
+            {"d": 256, "num_heads": 4, "num_kv_heads": 1, "hidden": 256, "num_layers": 1},
+            {name: Type.Q6_K for name in MIXED if "norm" not in name} | {"attn_k": Type.Q4_K},
+        ),
+    ],
+    ids=["mixed", "float32", "K-quants"],
+)
+def test_transformers_reads_the_same_model_from_a_gguf_file(tmp_path, sizes, kinds):
+    model = random_llama(**sizes)
+    settings, tensors = settings_of(model), tensors_of(model)
+    types = types_of(tensors, kinds)
+    for place, (name, kind) in enumerate(types.items()):
+        if kind is not None and kind.name.endswith("_K"):
+            tensors[name] = k_quants(kind, tensors[name].shape, seed=place)
+    write_gguf(tmp_path / "model.gguf", settings, tensors, types)
+    theirs = theirs_in(tmp_path / "model.gguf")
+    ours, ids = load_llama(tmp_path / "model.gguf"), draw_ids(2, CONTEXT)
+    expected = theirs(ids, output_attentions=True)
+    assert expected.logits.std() > 0.1
+    close(ours(ids), expected.logits)
+    for weights, wanted in zip(ours.attention_weights(ids), expected.attentions, strict=True):
+        close(weights, wanted, atol=1e-5)
+
+
+def k_quants(kind, shape, seed):
+    """Draw the bytes of a matrix; gguf cannot round to these kinds, only read them."""
+    numbers, size = gguf.GGML_QUANT_SIZES[kind]
+    rows, columns = shape
+    drawn = np.random.default_rng(seed).integers(0, 256, (rows, columns // numbers, size))
+    blocks = drawn.astype(np.uint8)
+    steps = {Type.Q6_K: slice(-2, None), Type.Q4_K: slice(0, 4)}[kind]  # of blocks, in float16
+    blocks[..., steps] = np.frombuffer(np.float16(2e-5).tobytes() * 2, np.uint8)[
+        : blocks[..., steps].shape[-1]
+    ]
+    return blocks.reshape(rows, -1)
+
+
+def test_a_folder_and_a_gguf_file_of_one_model_agree(theirs, folder, tmp_path):
+    ours, ids = load_llama(folder), draw_ids(2, CONTEXT)
+    path = write_gguf(tmp_path / "model.gguf", settings_of(ours), tensors_of(ours))
+    close(load_llama(path)(ids), ours(ids), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"general.architecture": "qwen2"}, "general.architecture = 'llama', got 'qwen2'"),
+        ({"llama.rope.scaling.type": "linear"}, "llama.rope.scaling.type = 'none', got 'linear'"),
+        ({"llama.rope.scaling.factor": 4.0}, "as first published, got llama.rope.scaling.factor"),
+        ({"llama.rope.scale_linear": 4.0}, "as first published, got llama.rope.scale_linear as"),
+        ({"llama.rope.dimension_count": 2}, "llama.rope.dimension_count = 4, got 2"),
+        ({"llama.attention.key_length": 8}, "llama.attention.key_length = 4, got 8"),
+        ({"llama.attention.value_length": 8}, "llama.attention.value_length = 4, got 8"),
+        ({"llama.attention.sliding_window": 9}, "published, got llama.attention.sliding_window as"),
+        ({"llama.expert_count": 8}, "as first published, got llama.expert_count as well"),
+        ({"llama.attention.head_count_kv": [2, 2]}, r"head_count_kv, a whole .*, got \[2, 2\]"),
+        ({"llama.attention.head_count_kv": 4}, "divisible by num_kv_heads, got 6 and 4"),
+        ({"llama.block_count": None}, "must say llama.block_count, a whole number .*, got None"),
+        ({"llama.block_count": 3}, "must hold blk.2.attn_norm.weight .*, got none"),
+        ({"llama.block_count": 1}, "and no others, got blk.1.attn_k.weight as well"),
+        ({"llama.vocab_size": 52}, r"hold token_embd.weight as \(52, 24\), .*, got \(53, 24\)"),
+        ({"llama.vocab_size": None}, "must say llama.vocab_size, a whole number .*, got 0"),
+        (
+            {"llama.attention.layer_norm_rms_epsilon": None},
+            "norm_rms_epsilon, a number .*, got None",
+        ),
+        ({"llama.rope.freq_base": 0.0}, "theta positive and finite, got 4 and 0.0"),
+        ({"split.count": 3}, "must say split.count = 0 or 1, got 3"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
+)
+def test_settings_of_a_gguf_file_that_ask_for_other_numbers_are_refused(gguf_file, changes, words):
+    model = random_llama()
+    said = {n: v for n, v in (settings_of(model) | changes).items() if v is not None}
+    write_gguf(gguf_file, said, tensors_of(model))
+    with pytest.raises(ValueError, match=words):
+        load_llama(gguf_file)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"rope_freqs.weight": np.ones(2)}, "and no others, got rope_freqs.weight as well"),
+        ({"blk.0.attn_q.bias": np.ones(24)}, "and no others, got blk.0.attn_q.bias as well"),
+        ({"output.bias": np.ones(53)}, "and no others, got output.bias as well"),
+        ({"blk.0.attn_q_norm.weight": np.ones(4)}, "no others, got blk.0.attn_q_norm.weight as w"),
+        ({"blk.1.ffn_up.weight": None}, "must hold blk.1.ffn_up.weight .*, got none"),
+        ({"blk.1.ffn_up.weight": np.ones((37, 37))}, r"as \(37, 24\), .*, got \(37, 37\)"),
+        ({"output_norm.weight": np.ones(24, np.int32)}, "turn into floats, got output_norm.weight"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
+)
+def test_tensors_of_a_gguf_file_that_are_no_llamas_are_refused(gguf_file, changes, words):
+    """Llama 3.1 and 3.2 scale their turns by a tensor, rope_freqs."""
+    model = random_llama()
+    held = {n: v for n, v in (tensors_of(model) | changes).items() if v is not None}
+    held = {n: v.astype(np.float32) if v.dtype == np.float64 else v for n, v in held.items()}
+    write_gguf(gguf_file, settings_of(model), held)
+    with pytest.raises(ValueError, match=words):
+        load_llama(gguf_file)
+
+
+def test_the_table_may_stand_in_a_gguf_file_twice(gguf_file):
+    model = random_llama()
+    tensors = tensors_of(model)
+    write_gguf(
+        gguf_file, settings_of(model), tensors | {"output.weight": tensors["token_embd.weight"]}
+    )
+    read = load_llama(gguf_file)
+    assert read.output.weight is read.embedding.weight
+    assert read(draw_ids(9)).equal(model(draw_ids(9)))
 
 
 # what is refused in a folder
