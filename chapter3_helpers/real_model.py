@@ -291,7 +291,7 @@ def load_llama(path: str | Path | None = None) -> Llama:
     embedding, *_, output = (f"{name}.weight" for name in names)
     own = stored.get(output)  # some files hold the embedding once more, some another table
     sizes["tied"] &= own is None or own.equal(stored.get(embedding, own))
-    if sizes["tied"]:
+    if sizes["tied"] and embedding in stored:
         stored[output] = stored[embedding]
     with torch.device("meta"):  # takes no memory: all tensors come from the file
         model = Llama(**sizes)
