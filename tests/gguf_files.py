@@ -93,8 +93,10 @@ def random_llama(**sizes) -> Llama:
         **{"vocab_size": 53, "d": 24, "num_layers": 2, "num_heads": 6, "num_kv_heads": 2},
         **{"hidden": 37, "context_length": 41, "theta": 700.0, "eps": 0.01},
     }
-    model = Llama(**settings | sizes).eval().requires_grad_(False)
-    generator = torch.Generator().manual_seed(5)
-    for parameter in model.parameters():
-        parameter.add_(torch.randn(parameter.shape, generator=generator), alpha=0.3)
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        model = Llama(**settings | sizes).eval().requires_grad_(False)
+        d = model.embedding.embedding_dim
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=1.5 / d**0.5)
     return model

@@ -16,21 +16,28 @@ import torch
 import transformers
 from gguf import GGMLQuantizationType as Type
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from torch import nn
 from torch.nn import functional
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 from transformers.models.llama.modeling_llama import LlamaRMSNorm, LlamaRotaryEmbedding
 
+from chapter3_helpers import model_files, real_model
 from chapter3_helpers.model_files import read_gguf
 from chapter3_helpers.real_model import (
     GatedFeedForward,
     Llama,
     LlamaBlock,
     RMSNorm,
+    chat,
     load_llama,
+    main,
     next_ids,
     pair_rows,
+    pieces,
+    write,
 )
+from tests.devices import DEVICES
 from tests.gguf_files import random_llama, settings_of, tensors_of, write_gguf
 
 CONTEXT = 41
@@ -118,7 +125,7 @@ def test_the_model_is_whole_and_as_large_as_theirs(theirs, folder):
 def test_half_precision_is_kept_and_rounds_no_more_than_theirs(theirs, dtype, tmp_path):
     copy.deepcopy(theirs).to(dtype).save_pretrained(tmp_path)
     half = transformers.LlamaForCausalLM.from_pretrained(tmp_path)  # its angles are in float32
-    ours, ids = load_llama(tmp_path), draw_ids(100, CONTEXT)
+    ours, ids = load_llama(tmp_path), draw_ids(40, CONTEXT)
     found, rounded = ours(ids), half(ids).logits
     assert found.dtype == rounded.dtype == dtype
     exact = half.float()(ids).logits
@@ -238,7 +245,7 @@ def test_a_gguf_file_gives_the_numbers_that_its_bits_say(tied, tmp_path):
     assert found.keys() == tensors.keys()
     for name, numbers in found.items():
         said = gguf.dequantize(file.tensors[name].data, types[name] or Type.F32)
-        assert numbers == pytest.approx(said, abs=1e-6), name
+        np.testing.assert_allclose(numbers, said, atol=1e-6, err_msg=name)
         assert abs(numbers - tensors[name]).max() < 0.2, name
 
 
@@ -618,3 +625,186 @@ def test_a_block_adds_each_part_to_what_it_read():
 def test_rows_are_reordered_head_by_head():
     rows = torch.arange(12.0)[:, None] + torch.arange(5) / 8  # 2 heads of 6 rows; d = 5
     assert pair_rows(rows, head_dim=6)[:, 0].tolist() == [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11]
+
+
+# what it writes
+
+
+class Says:
+    """Stands for a model that says these ids, whatever it reads, and remembers what that was."""
+
+    context_length = 99
+
+    def __init__(self, *ids):
+        self.ids, self.read = list(ids), []
+        self.embedding = nn.Embedding(300, 1)
+
+    def new_caches(self):
+        return []
+
+    def next_logits(self, ids, caches):
+        self.read.append(ids[0].tolist())
+        assert not torch.is_grad_enabled()
+        return functional.one_hot(torch.tensor([self.ids[len(self.read) - 1]]), 300).float()
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    """One token for each byte, and some that end a text."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens([*ENDS, "<|im_start|>"])
+    return tokenizer
+
+
+ENDS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "</s>")
+SAID = " né 🙂!"
+
+
+def test_a_text_is_given_out_as_soon_as_a_character_is_whole(tokenizer):
+    new = tokenizer.encode(SAID).ids
+    assert len(new) == 10, "two bytes of é and four of the face are tokens of their own"
+    written = list(pieces(Says(*new), tokenizer, "On", max_new_tokens=10))
+    assert [piece for piece in written if piece] == [" ", "n", "é", " ", "🙂", "!"]
+    assert write(Says(*new), tokenizer, "On", max_new_tokens=10) == SAID
+    for length in range(1, 10):  # half a character at the end is not lost, but shown as such
+        text = write(Says(*new), tokenizer, "On", max_new_tokens=length)
+        assert text == SAID.encode()[:length].decode(errors="replace")
+
+
+def test_half_a_character_in_the_middle_hides_nothing_that_follows(tokenizer):
+    face, letter = tokenizer.encode("🙂").ids, tokenizer.encode("a").ids
+    text = write(Says(*face[:3], *letter, *face[:1]), tokenizer, "On", max_new_tokens=5)
+    assert text == "\N{REPLACEMENT CHARACTER}a\N{REPLACEMENT CHARACTER}"
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_it_stops_where_the_text_ends(tokenizer, end):
+    new = tokenizer.encode(f"ab{end}cd").ids
+    assert len(new) == 5
+    model = Says(*new)
+    assert write(model, tokenizer, "On") == "ab"
+    assert len(model.read) == 3
+
+
+def test_it_goes_on_for_as_long_as_it_may(tokenizer):
+    model = Says(*tokenizer.encode("abcd").ids)
+    assert write(model, tokenizer, "On", max_new_tokens=3) == "abc"
+    assert len(model.read) == 3, "no token is computed that is not shown"
+
+
+def test_a_question_is_put_into_the_form_of_a_chat(tokenizer):
+    form = "<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n"
+    assert chat("Who?") == form
+    model = Says(*tokenizer.encode("I<|im_end|>").ids)
+    assert write(model, tokenizer, "Who?", as_chat=True) == "I"
+    assert model.read[0] == tokenizer.encode(form).ids
+    assert model.read[0][0] == tokenizer.token_to_id("<|im_start|>")
+
+
+def test_a_word_that_follows_keeps_its_blank():
+    """Tokenizers of Llama 1 and 2 take the blank away from the first word that they decode."""
+    tokenizer = Tokenizer(models.BPE({"▁On": 0, "▁the": 1, "n": 2, "▁": 3, "O": 4, "▁O": 5}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    assert tokenizer.decode([1]) == "the"
+    assert write(Says(1, 2, 1), tokenizer, "O", max_new_tokens=3) == " then the"
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_with_caches_only_what_is_new_is_read(tokenizer, cached):
+    on, a, b = (tokenizer.encode(text).ids for text in ("On", "a", "b"))
+    model = Says(*a, *b, *a)
+    assert write(model, tokenizer, "On", 3, cached=cached) == "aba"
+    assert model.read == ([on, a, b] if cached else [on, on + a, on + a + b])
+
+
+def test_switches_of_torch_change_nothing_that_is_written(tokenizer, gguf_file):
+    model = random_llama(vocab_size=tokenizer.get_vocab_size())
+    write_gguf(gguf_file, settings_of(model), tensors_of(model))
+    expected = write(model, tokenizer, "On", 20)
+    was = torch.get_default_dtype()
+    try:
+        for dtype, grad in ((torch.float64, True), (torch.float32, False), (torch.bfloat16, True)):
+            torch.set_default_dtype(dtype)
+            with torch.set_grad_enabled(grad), torch.device(DEVICES[-1]):
+                model = load_llama(gguf_file)
+                assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+                assert write(model, tokenizer, "On", 20) == expected
+                assert torch.is_grad_enabled() == grad
+    finally:
+        torch.set_default_dtype(was)
+
+
+# what is refused of what a person types
+
+
+@pytest.mark.parametrize(
+    ("prompt", "options", "words"),
+    [
+        ("", {}, "the text must hold at least one token, got ''"),
+        ("an \ud83d emoji", {}, "whole characters, got half a character at place 3, as where an"),
+        ("a" * 9000, {}, "must fit into 99 tokens, got 9000 and 40"),
+        ("ab", {"max_new_tokens": 98}, "must fit into 99 tokens, got 2 and 98"),
+        ("ab", {"max_new_tokens": 0}, "max_new_tokens must be at least 1, got 0"),
+        ("ab", {"max_new_tokens": -3}, "max_new_tokens must be at least 1, got -3"),
+    ],
+)
+def test_a_prompt_that_cannot_be_continued_is_refused(tokenizer, prompt, options, words):
+    with pytest.raises(ValueError, match=words):
+        write(Says(1), tokenizer, prompt, **options)
+
+
+def test_a_chat_is_refused_where_the_tokenizer_knows_none():
+    tokenizer = Tokenizer(models.BPE({"a": 0}, []))
+    with pytest.raises(ValueError, match=r"as_chat must be False .* does not know <\|im_start\|>"):
+        write(Says(0), tokenizer, "a", as_chat=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--model", "nowhere.gguf", "Who?"], "there is no nowhere.gguf. Name a GGUF file, or the"),
+        (["--model", "text.gguf", "Who?"], "text.gguf must be a GGUF file, which begins with GGUF"),
+        (["--model", "folder", "Who?"], "This one holds nothing. Nothing is downloaded for you"),
+        (["--model", "small.gguf", "Who?"], "must say tokenizer.ggml.model = 'gpt2', got None"),
+    ],
+)
+def test_the_command_line_says_in_one_line_what_is_wrong(
+    gguf_file, monkeypatch, capsys, arguments, words
+):
+    gguf_file.rename(gguf_file.with_name("small.gguf"))
+    gguf_file.with_name("text.gguf").write_text("a text")
+    gguf_file.with_name("folder").mkdir()
+    monkeypatch.chdir(gguf_file.parent)
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_without_the_model_it_is_said_how_to_have_it(monkeypatch, capsys):
+    monkeypatch.setattr(model_files, "find_spec", lambda _: None)
+    with pytest.raises(SystemExit, match="2"):
+        main(["Who?"])
+    assert "the model is not installed: SmolLM2-135M-Inst" in capsys.readouterr().err
+
+
+def test_the_command_line_answers_word_by_word(tokenizer, gguf_file, monkeypatch, capsys):
+    new = tokenizer.encode(f"{SAID}<|im_end|>").ids
+    model = Says(*new)
+    model.context_length = 300
+    monkeypatch.setattr(real_model, "load_llama", lambda path: model)
+    monkeypatch.setattr(real_model, "read_tokenizer", lambda path: tokenizer)
+    main(["Who?"])
+    assert capsys.readouterr().out == f"{SAID}\n"
+    assert model.read[0] == tokenizer.encode(chat("Who?")).ids
+    model.read.clear()
+    main(["--plain", "--tokens", "3", "Who?"])
+    assert capsys.readouterr().out == " n\N{REPLACEMENT CHARACTER}\n"
+    assert model.read[0] == tokenizer.encode("Who?").ids
