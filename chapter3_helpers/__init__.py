@@ -15,6 +15,7 @@ What supports them:
     exercises/      what checks a reader's answers, one file a topic
     explorers/      sliders and the panels that follow them, by topic
     read_attention  what an attention module is made of
+    _switches       torch as it starts, whatever a reader has switched
     _figures/       figures that carry words, tick labels in any script, colours
 
 Importing the package itself costs nothing.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.diagrams import Diagram, Plane
 from chapter3_helpers.explorers.core.controls import Clicked, Slider
 from chapter3_helpers.explorers.core.drawings import Curves, Flow
@@ -50,6 +51,7 @@ class DotProductsState(NamedTuple):
     dot: torch.Tensor
 
 
+@as_torch_starts()
 def dot_products_state(
     *, angle: int, length_a: float, length_b: float, direction: int | None
 ) -> DotProductsState:

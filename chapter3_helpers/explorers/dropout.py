@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.explorers.core.controls import Buttons, Seed, Slider, Switch
 from chapter3_helpers.explorers.core.inputs import (
     CLICK_CELL,
     clicked_cell,
     clicked_query_and_key,
-    seeded,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
@@ -20,7 +20,8 @@ from chapter3_helpers.masking import causal_mask, mask_then_renormalise
 from chapter3_helpers.tasks.riddles import ANIMALS, WORDS, encode
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
-TOKENS, X = encode("Rex barks and eats bones.")
+with as_torch_starts():
+    TOKENS, X = encode("Rex barks and eats bones.")
 SEED = 10  # the head of the notebook, before its training
 
 
@@ -75,6 +76,7 @@ class DropoutState(NamedTuple):
     times: torch.Tensor  # how many of them kept each weight
 
 
+@as_torch_starts()
 def dropout_state(*, draw: int, p: float, training: bool, seed: int, coins: str) -> DropoutState:
     """Drop weights so many times."""
     with seeded(SEED):

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.explorers.core.controls import Buttons, Seed, Slider, Switch, Thumbnails
 from chapter3_helpers.explorers.core.inputs import (
     clicked_cell,
     clicked_query_and_key,
     divisors,
-    seeded,
     weight_matrix,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
@@ -47,6 +47,7 @@ class FusedMultiheadState(NamedTuple):
     weights: torch.Tensor  # (H, 6, 6)
 
 
+@as_torch_starts()
 def fused_multihead_state(
     *, d_out: int, num_heads: int, seed: int, transpose: bool
 ) -> FusedMultiheadState:

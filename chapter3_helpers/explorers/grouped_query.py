@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.explorers.core.controls import Buttons, Steps, TextField, Thumbnails
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import (
@@ -14,7 +15,6 @@ from chapter3_helpers.explorers.core.inputs import (
     divisors,
     read_sentence,
     read_tokens,
-    seeded,
     weight_matrix,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
@@ -96,6 +96,7 @@ class GroupedQueryState(NamedTuple):
     without_cache: int
 
 
+@as_torch_starts()
 def grouped_query_state(*, num_kv_heads: int, generated: int, text: str) -> GroupedQueryState:
     """Share key/value heads, and count.
 

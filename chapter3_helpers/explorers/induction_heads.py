@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Buttons, Clicked, Switch, TextField
 from chapter3_helpers.explorers.core.inputs import clicked_query_and_key, read_letters
 from chapter3_helpers.explorers.core.number_path import NumberPath
@@ -90,6 +91,7 @@ class InductionHeadsState(NamedTuple):
     chances: torch.Tensor  # (T, 26), the probability of every letter to come next, behind each
 
 
+@as_torch_starts()
 def induction_heads_state(
     *, phrase: str, layers: str, residual: bool, reader_class: type[nn.Module]
 ) -> InductionHeadsState:

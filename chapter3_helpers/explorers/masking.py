@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import torch
 
+from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Seed, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
     clicked_query_and_key,
     looks,
     read_sentence,
     row_buttons,
-    seeded,
     up_to,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
@@ -121,6 +121,7 @@ class MaskingState(NamedTuple):
     odd: str  # what is to be said of a reader's function, if it does not hide the future alone
 
 
+@as_torch_starts()
 def masking_state(
     *,
     text: str,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Buttons, Slider, TextField
 from chapter3_helpers.explorers.core.inputs import CLICK_CELL, clicked_cell, clicked_query_and_key
 from chapter3_helpers.explorers.core.lines import Lines
@@ -48,6 +49,7 @@ class MultiHeadWrapperState(NamedTuple):
     loss: float  # on the batch that comes next
 
 
+@as_torch_starts()
 def multihead_wrapper_state(*, learners: int, step: int, names: str) -> MultiHeadWrapperState:
     """Let a reader that has learned for so many batches read a sentence."""
     tokens, x = who_whom.encode(names)

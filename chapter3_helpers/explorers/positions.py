@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.diagrams import Diagram, Plane
 from chapter3_helpers.explorers.core.controls import (
     Buttons,
@@ -23,7 +24,6 @@ from chapter3_helpers.explorers.core.inputs import (
     clicked_query_and_key,
     read_sentence,
     read_tokens,
-    seeded,
     swap_buttons,
     weight_matrix,
 )
@@ -119,6 +119,7 @@ class PositionsState(NamedTuple):
     # first swapped word at each distance, (25,)
 
 
+@as_torch_starts()
 def positions_state(
     *,
     scheme: str,

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Buttons, Steps, TextField
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import (
@@ -101,6 +102,7 @@ class PronounsState(NamedTuple):
         return self.weights[self.answer.adjective]
 
 
+@as_torch_starts()
 def pronouns_state(*, batches: int, text: str) -> PronounsState:
     """Let a reader that has learned for so many batches read a sentence."""
     tokens, x = read_known(text)

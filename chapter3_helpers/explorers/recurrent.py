@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
     CLICK_CELL,
@@ -55,6 +56,7 @@ class RecurrentState(NamedTuple):
     weights: torch.Tensor  # (T, T) of the look back, a row for each letter written
 
 
+@as_torch_starts()
 def recurrent_state(*, word: str, read: int) -> RecurrentState:
     """Let both translators write what they have read of a word.
 

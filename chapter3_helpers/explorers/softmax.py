@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.dot_products import attention_scores
 from chapter3_helpers.explorers.core.controls import Buttons, Steps
 from chapter3_helpers.explorers.core.inputs import clicked_query_and_key
@@ -65,6 +66,7 @@ class SoftmaxState(NamedTuple):
     weights: torch.Tensor  # softmax
 
 
+@as_torch_starts()
 def softmax_state(*, token: int, score: float, temperature: float) -> SoftmaxState:
     """Change one of the scores of ``journey``, and share out a total of 1."""
     scores = attention_scores(example_inputs())[1]

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.explorers.core.controls import Clicked, Seed, Steps
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import (
     CLICK_CELL,
     clicked_cell,
     clicked_query_and_key,
-    seeded,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
@@ -50,6 +50,7 @@ class TrainableQKVState(NamedTuple):
 
 
 @lru_cache(maxsize=8 * len(WIDTHS))  # the curves need every width of a seed at every step
+@as_torch_starts()
 def trainable_qkv_state(*, head_dim: int, seed: int) -> TrainableQKVState:
     """Draw queries and keys, and weigh them without and with the division by sqrt(head_dim).
 

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.tasks.next_word import next_token_losses
 from chapter3_helpers.tasks.training import minimise
@@ -25,7 +26,8 @@ FOLLOWERS = {
     **{".": ("the", "my"), "and": ("the", "my")},
 }
 WORDS = tuple(FOLLOWERS)
-FOLLOWER_IDS = torch.tensor([[WORDS.index(f) for f in FOLLOWERS[word]] for word in WORDS])
+with as_torch_starts():
+    FOLLOWER_IDS = torch.tensor([[WORDS.index(f) for f in FOLLOWERS[word]] for word in WORDS])
 D = 32  # numbers per token
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.sentence import split_tokens
 from chapter3_helpers.tasks.training import minimise
 
@@ -156,6 +157,7 @@ class Text(NamedTuple):
 
 
 @cache
+@as_torch_starts()
 def docstring_text() -> Text:
     """Number the words of Python's docstrings, the most frequent first, and hold a tenth out.
 

@@ -176,6 +176,7 @@ class PlainAttention(nn.Module):
         return simple_self_attention(x)[1]
 
 
+@torch.inference_mode(False)  # also for the sentences, which are read before
 def train(
     model: nn.Module,
     sentences: Sequence[str],

@@ -122,6 +122,7 @@ def encode_all(riddles: Sequence[Riddle]) -> tuple[torch.Tensor, torch.Tensor]:
     return x, torch.tensor([ANIMALS.index(riddle.animal) for riddle in riddles])
 
 
+@torch.inference_mode(False)  # also for the riddles, which are read before
 def train(
     model: nn.Module, riddles: Sequence[Riddle], batches: int = 400, **options: Any
 ) -> list[float]:

@@ -15,10 +15,13 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
+from chapter3_helpers._switches import as_torch_starts, seeded
+
 # No time and no rate: the line that is left at the end is the same in every run.
 BAR = "{desc}: {percentage:3.0f}%|{bar:30}| {n_fmt}/{total_fmt} batches{postfix}"
 
 
+@torch.inference_mode(False)
 def minimise(
     model: nn.Module,
     draw_loss: Callable[[torch.Generator], torch.Tensor],
@@ -33,8 +36,8 @@ def minimise(
 ) -> list[float]:
     """Train a model in place with Adam, and return the loss of every batch.
 
-    The ``train`` function of every task ends here and passes on ``seed``, ``progress`` and
-    ``watch``.
+    It learns under ``torch.no_grad()`` and ``torch.inference_mode()``, too. The ``train`` function
+    of every task ends here and passes on ``seed``, ``progress`` and ``watch``.
 
     Args:
         model: the model to train.
@@ -125,7 +128,8 @@ def trained(
         arguments: those of ``make``.
         every: keep a copy every this many batches, and show no bar (default: keep only the model
             at the end, and show a bar).
-        seed: of the model's first weights. Torch's own generator is left as it is.
+        seed: of the model's first weights, and of what it draws itself while it learns. Torch's own
+            generator is left as it is, and nothing else that is switched in torch reaches in.
 
     >>> def train(layer, **options):
     ...     return minimise(layer, lambda _: layer.weight.square().mean(), 20, 0.1, "", **options)
@@ -133,10 +137,8 @@ def trained(
     >>> list(states), len(losses)
     ([0, 10, 20], 20)
     """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = make(*arguments)
-    return run(model, train, every)
+    with as_torch_starts(), seeded(seed):
+        return run(make(*arguments), train, every)
 
 
 def run(model: nn.Module, train: Callable[..., list[float]], every: int | None) -> Trained:

@@ -3,12 +3,28 @@
 And a model is trained once, and never mistaken for another.
 """
 
+import contextlib
+
 import pytest
 import torch
 from torch import nn
 
+from chapter3_helpers.induction_heads import LetterReader
+from chapter3_helpers.recurrent import BahdanauDecoder
+from chapter3_helpers.tasks import (
+    last_holder,
+    leaky_mask,
+    next_word,
+    phrases,
+    pronouns,
+    riddles,
+    translators,
+    who_whom,
+)
 from chapter3_helpers.tasks.leaky_mask import LeakyLanguageModel
 from chapter3_helpers.tasks.training import minimise, trained
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
+from tests.switches import SWITCHES
 from tests.trained import _key
 
 CALLS = []
@@ -139,6 +155,68 @@ def test_the_seed_is_that_of_the_first_weights_and_disturbs_no_other():
     states, _ = trained(Layer, train, 3, 2, every=7, seed=123)
     assert states[0].weight.equal(expected)
     assert torch.rand(3).equal(following)
+
+
+class Dropping(nn.Module):
+    """A reader's class, which draws while it learns."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.layer = nn.Linear(d, d)
+
+    def forward(self, x):
+        return nn.functional.dropout(self.layer(x), 0.5, self.training)
+
+
+def train_dropping(model, **options):
+    x = torch.arange(6.0).view(2, 3) / 10  # as readings of a task, which are made before
+
+    def draw_loss(generator):
+        return (model(x) - torch.rand(2, 3, generator=generator)).square().mean()
+
+    return minimise(model, draw_loss, 5, 0.1, "", **options)
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_what_is_kept_learns_the_same_whatever_a_reader_has_switched(switch):
+    expected = trained(Dropping, train_dropping, 3)
+    trained.cache_clear()
+    torch.manual_seed(31)
+    random_numbers = torch.get_rng_state()
+    with SWITCHES[switch]():
+        learned = trained(Dropping, train_dropping, 3)
+        assert torch.get_rng_state().equal(random_numbers)
+    weight = learned.model.layer.weight
+    assert learned.losses == expected.losses  # to the bit: the same steps were made
+    assert weight.equal(expected.model.layer.weight)
+    assert (weight.dtype, weight.device.type) == (torch.float32, "cpu")
+    assert not weight.is_inference()
+
+
+TRAINS = {  # what each task trains, made before anything was switched
+    pronouns: (lambda: SelfAttention_v2(38, 3), (["the milk was sour", "the tea was sour"],)),
+    riddles: (lambda: SelfAttention_v2(147, 12), (riddles.draw(riddles.NAMES[:5]),)),
+    translators: (lambda: BahdanauDecoder(8), ()),
+    who_whom: (lambda: who_whom._make_reader(2), ()),
+    leaky_mask: (LeakyLanguageModel, ()),
+    last_holder: (lambda: last_holder.StoryReader(last_holder.none), ()),
+    phrases: (lambda: LetterReader(1), ()),
+    next_word: (lambda: LeakyLanguageModel(), (torch.arange(13).repeat(3),)),
+}
+
+
+@pytest.mark.parametrize("switch", ["no gradients", "inference mode"])
+@pytest.mark.parametrize("task", TRAINS, ids=lambda task: task.__name__.rpartition(".")[2])
+def test_every_task_trains_a_readers_model_without_gradients_being_asked_for(task, switch):
+    make, given = TRAINS[task]
+    losses = []
+    for switched in (contextlib.nullcontext, SWITCHES[switch]):
+        torch.manual_seed(7)
+        model = make()
+        with switched():
+            losses.append(task.train(model, *given, batches=2, progress=False))
+    assert losses[0] == losses[1]
+    assert all(parameter.requires_grad for parameter in model.parameters())
 
 
 def test_a_run_of_the_tests_shares_a_model_only_with_its_like():

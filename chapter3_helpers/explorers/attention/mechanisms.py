@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.explorers.attention.handmade_heads import make_by_hand
-from chapter3_helpers.explorers.core.inputs import seeded
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.read_attention import read_attention
@@ -34,6 +34,7 @@ CLASSES: Mapping[str, type[nn.Module]] = {
 BY_HAND, AT_RANDOM = "by hand", "at random"
 
 
+@as_torch_starts()
 def mechanism_of(attention_class: Any) -> str:
     """Return which mechanism a class is, by its layers and by what it is called with.
 

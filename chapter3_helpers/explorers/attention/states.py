@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.explorers.attention.handmade_heads import (
@@ -78,6 +79,7 @@ class AttentionState:
             return self.out_proj(joined) if self.out_proj else joined
 
 
+@as_torch_starts()
 def simple_state(*, text: str, scale: int, causal: bool) -> AttentionState:
     """Return what dot products alone make of a sentence, as in 01 and 02."""
     tokens, x = read_sentence(text)
@@ -89,6 +91,7 @@ def simple_state(*, text: str, scale: int, causal: bool) -> AttentionState:
     return hide_future(state) if causal else state
 
 
+@as_torch_starts()
 def unmasked_state(
     *,
     text: str,
@@ -106,6 +109,7 @@ def unmasked_state(
     return hide_future(state) if causal else state
 
 
+@as_torch_starts()
 def causal_state(
     *,
     mechanism: str,

@@ -1,7 +1,6 @@
 """What explorers start from: a sentence, a seed, a row to be read in large."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -199,19 +198,3 @@ def _token_options(read: Reads) -> Callable[..., list[tuple[str, int]] | None]:
 def divisors(d_out: int) -> list[int]:
     """Return how many heads can share so many numbers."""
     return [heads for heads in range(1, d_out + 1) if d_out % heads == 0]
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Draw from torch's CPU generator as after ``torch.manual_seed``, then put it back.
-
-    Explorers seed at every step of a slider; ``torch.manual_seed`` itself also queues work for
-    other devices, which took half the time of a step.
-    """
-    generator = torch.default_generator
-    state = generator.get_state()
-    generator.manual_seed(seed)
-    try:
-        yield
-    finally:
-        generator.set_state(state)

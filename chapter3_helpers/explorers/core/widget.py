@@ -14,6 +14,7 @@ refuses a name that no control has as soon as it is made::
     class EvenState(NamedTuple):
         weights: torch.Tensor  # (T, T)
 
+    @as_torch_starts()
     def even_state(*, tokens: int) -> EvenState:
         return EvenState(softmax(torch.zeros(tokens, tokens)))
 
@@ -27,6 +28,9 @@ The *Python* button shows the call of the state function with the present values
 run, and below it the function's source. Where the values of one control have a state function each,
 ``OneOf`` holds them. What a reader typed and cannot be read is a ``ValueError``, whose message is
 shown below the field; the last picture stays, dimmed.
+
+Whatever a reader has switched in torch, an explorer computes as torch does when it starts, and so
+do the lines of Python, by the decorator of the state function.
 
 Settings that would not fit together can't be reached: a control's options may depend on other
 settings, and a control that has no meaning for them is not shown.
@@ -46,6 +50,7 @@ import anywidget
 import ipywidgets as widgets
 from traitlets import TraitError
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core import notebook
 from chapter3_helpers.explorers.core.controls import (
     Clicked,
@@ -119,6 +124,7 @@ class Explorer(widgets.VBox):
 
     _was_closed = False
 
+    @as_torch_starts()
     def __init__(
         self,
         name: str,
@@ -244,10 +250,12 @@ class Explorer(widgets.VBox):
             find(widget)
         return list(found)
 
+    @as_torch_starts()
     def state(self, settings: Settings) -> Any:
         """Compute what belongs to some settings."""
         return call(self._state_function(settings), settings)
 
+    @as_torch_starts()
     def panels(self, settings: Settings) -> Sequence[Panel]:
         """Return what is drawn for some settings."""
         panels = call(self._panels, settings, self.state(settings))
@@ -283,6 +291,7 @@ class Explorer(widgets.VBox):
     def _state_function(self, settings: Settings) -> Callable[..., Any]:
         return self._states.functions[settings.get(self._states.control)]
 
+    @as_torch_starts()
     def set(self, **values: Any) -> None:
         """Move several controls at once.
 
@@ -292,6 +301,7 @@ class Explorer(widgets.VBox):
         self.move(**values)
         self._draw()
 
+    @as_torch_starts()
     def move(self, **values: Any) -> None:
         """Move several controls as ``set`` does, and leave the picture as it is."""
         unknown = values.keys() - self.widgets.keys()
@@ -346,6 +356,7 @@ class Explorer(widgets.VBox):
                 f"{control.name} must be a value that its control offers, got {value!r}"
             )
 
+    @as_torch_starts()
     def _changed(self, change: Any, name: str = "") -> None:
         if not self._quiet:
             self._chose({name: change.new} if name else {})

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Board, Buttons, Clicked, Control, Steps
 from chapter3_helpers.explorers.core.widget import Explorer
 from chapter3_helpers.explorers.model.panels import model_panels
@@ -36,6 +37,7 @@ state = model_state(
     read,"""
 
 
+@as_torch_starts()
 def model_explorer(
     weights: Any, tokens: Sequence[str], keys: Sequence[str] | None = None, **settings: Any
 ) -> Explorer:
