@@ -16,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from chapter3_helpers.fused_multihead import MultiHeadAttention
-from chapter3_helpers.model_files import Config, read_config, read_weights
+from chapter3_helpers.model_files import Config, fill, read_config, read_weights
 from chapter3_helpers.model_files import read_tokenizer as read_tokenizer  # for whoever loads one
 from chapter3_helpers.transformer_block import GPT, FeedForward
 
@@ -27,17 +27,19 @@ SETTINGS = {
     "scale_attn_by_inverse_layer_idx": (False,),
     "add_cross_attention": (False,),
 }
-# What a block's layers are called in the file, and here.
+# What layers are called in the file, and here.
+OUTSIDE = {"wte": "embedding", "wpe": "positions", "ln_f": "norm", "lm_head": "output"}
 BLOCK = {
-    "ln_1": ("norm1",),
-    "attn.c_attn": ("attention.W_query", "attention.W_key", "attention.W_value"),
-    "attn.c_proj": ("attention.out_proj",),
-    "ln_2": ("norm2",),
-    "mlp.c_fc": ("feed_forward.up",),
-    "mlp.c_proj": ("feed_forward.down",),
+    "ln_1": "norm1",
+    "attn.c_attn.queries": "attention.W_query",  # one matrix in the file
+    "attn.c_attn.keys": "attention.W_key",
+    "attn.c_attn.values": "attention.W_value",
+    "attn.c_proj": "attention.out_proj",
+    "ln_2": "norm2",
+    "mlp.c_fc": "feed_forward.up",
+    "mlp.c_proj": "feed_forward.down",
 }
-# Causal masks, which published files hold, and an output layer that is the embedding once more.
-PASSED_OVER = r"h\.\d+\.attn\.(masked_)?bias|lm_head\.weight"
+MASKS = r"h\.\d+\.attn\.(masked_)?bias"  # published files hold them
 
 
 class GeluFeedForward(FeedForward):
@@ -67,60 +69,45 @@ def load_gpt2(folder: str | Path) -> GPT:
     """
     config = read_config(folder)
     model = _empty_model(config)
-    stored = {
-        name.removeprefix("transformer."): tensor
-        for name, tensor in read_weights(folder, config).items()
-    }
-    shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    stored = _lay_out(read_weights(folder, config))
     own = stored.get("lm_head.weight")  # some files hold the embedding once more, some another
     tied = config.one_of("tie_word_embeddings", (True, False), True) and (
         own is None or own.equal(stored.get("wte.weight", own))
     )
-    weights = {}
-    for name, places in _places(len(model.blocks), tied).items():
-        if name not in stored:
-            raise ValueError(f"{folder} must hold {name} for the model of config.json, got none")
-        tensor = stored.pop(name)
-        if not tensor.is_floating_point():
-            raise ValueError(f"{folder} must hold {name} in floating point, got {tensor.dtype}")
-        parts = tensor.chunk(len(places), dim=-1)
-        for part, place in zip(parts, places, strict=False):
-            if ".c_" in name and part.ndim == 2:
-                part = part.T.contiguous()  # stored (in, out), and nn.Linear has (out, in)
-            if part.shape != shapes[place]:
-                raise ValueError(
-                    f"{folder} must hold {name} for the sizes in config.json, which make "
-                    f"{tuple(shapes[place])} of {place}, got {tuple(part.shape)}. Take all "
-                    "files from one model"
-                )
-            weights[place] = part
-    if tied:
-        weights["output.weight"] = weights["embedding.weight"]
-    left = sorted(name for name in stored if not re.fullmatch(PASSED_OVER, name))
-    if left:
-        raise ValueError(
-            f"{folder} must hold a language model of {len(model.blocks)} layers, as config.json "
-            f"says, and nothing else, got {left[0]} as well. Take all files from one model"
-        )
-    model.load_state_dict(weights, assign=True)
+    if tied and "wte.weight" in stored:
+        stored["lm_head.weight"] = stored["wte.weight"]
+    names = OUTSIDE | {
+        f"h.{i}.{theirs}": f"blocks.{i}.{ours}"
+        for i in range(len(model.blocks))
+        for theirs, ours in BLOCK.items()
+    }
+    places = {
+        f"{theirs}.{kind}": f"{ours}.{kind}"
+        for theirs, ours in names.items()
+        for kind in ("weight", "bias")
+        if f"{ours}.{kind}" in model.state_dict()
+    }
+    fill(model, stored, places, Path(folder))
     if tied:
         model.output.weight = model.embedding.weight  # one parameter for both
     return model.eval()
 
 
-def _places(num_layers: int, tied: bool) -> dict[str, tuple[str, ...]]:
-    """Return, for each name in the file, where the tensor goes in a GPT, or where its parts go."""
-    places = {"wte.weight": ("embedding.weight",), "wpe.weight": ("positions.weight",)}
-    modules = {"ln_f": ("norm",)}
-    for i in range(num_layers):
-        modules |= {
-            f"h.{i}.{theirs}": tuple(f"blocks.{i}.{name}" for name in ours)
-            for theirs, ours in BLOCK.items()
-        }
-    for theirs, ours in modules.items():
-        for kind in ("weight", "bias"):
-            places[f"{theirs}.{kind}"] = tuple(f"{name}.{kind}" for name in ours)
-    return places if tied else places | {"lm_head.weight": ("output.weight",)}
+def _lay_out(stored: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return what a file holds as ``nn.Linear`` has it: matrices (out, in), one for each layer."""
+    found = {}
+    for name, tensor in stored.items():
+        name = name.removeprefix("transformer.")
+        if re.fullmatch(MASKS, name):
+            continue
+        if ".c_" in name and tensor.ndim == 2:
+            tensor = tensor.T.contiguous()  # (in, out) -> (out, in)
+        if ".c_attn." in name and tensor.ndim > 0:
+            for part, rows in zip(("queries", "keys", "values"), tensor.chunk(3), strict=False):
+                found[name.replace("c_attn", f"c_attn.{part}")] = rows
+        else:
+            found[name] = tensor
+    return found
 
 
 def _empty_model(config: Config) -> GPT:
