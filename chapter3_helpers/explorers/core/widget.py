@@ -221,6 +221,10 @@ class Explorer(widgets.VBox):
             for widget in self._parts():
                 widgets.Widget.close(widget)
 
+    def __del__(self) -> None:
+        if not sys.is_finalizing():  # at the end of the process everything goes anyway
+            super().__del__()
+
     def open(self) -> None:
         """Open all the widgets that it is made of, where they were closed."""
         for widget in self._parts() if self._was_closed else [self]:
