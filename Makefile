@@ -68,7 +68,7 @@ TOLERANT := -p tests.regression.tolerance
 # (One worker more than cores was slower: what browser tests wait for runs on the same cores.)
 SIDE_BY_SIDE := -n logical --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help setup lab test test-python test-notebooks test-noise test-ui check-torch check-cpus book questions translate bench regen lint format clean
+.PHONY: help setup lab test test-python test-notebooks test-noise test-ui check-torch check-lowest check-cpus book questions translate bench regen lint format clean
 
 help:  ## list the targets (this one is the default)
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-15s %s\n' "$$name" "$$text"; done
@@ -104,7 +104,7 @@ lab: $(MODEL_TRIED)  ## open the series in JupyterLab, at the first notebook: TR
 	jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=notebooks$(TRANSLATION:%=/%) --LabApp.default_url=/lab/tree/$(notdir $(firstword $(NOTEBOOKS))) $(LAB_ARGS)
 
 # One thread each: workers with more would wait for one another.
-test test-python test-notebooks test-noise check-torch: export OMP_NUM_THREADS ?= 1
+test test-python test-notebooks test-noise check-torch check-lowest: export OMP_NUM_THREADS ?= 1
 
 test: $(MODEL_TRIED)  ## run all tests: unit, notebooks, and in a browser if there is one
 	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) $(NBVAL) -rs --durations=10 --durations-min=5 $(NOTEBOOKS) chapter3_helpers tests
@@ -132,6 +132,17 @@ check-torch: $(if $(TORCH),$(STATE)/torch-$(TORCH).txt)  ## run notebooks and un
 	$(MAKE) setup VENV=.venv-torch-$(TORCH) CONSTRAINTS=$<
 	PATH="$(CURDIR)/.venv-torch-$(TORCH)/$(notdir $(BIN)):$$PATH" python -m pytest $(SIDE_BY_SIDE) -p tests.regression.differences $(NBVAL) \
 		--ignore=tests/ui --deselect=tests/test_setup.py::test_what_is_installed_is_what_is_pinned $(NOTEBOOKS) chapter3_helpers tests
+
+# Torch stays as it is pinned: check-torch tries others.
+$(STATE)/lowest.txt: pyproject.toml constraints.txt
+	@mkdir -p $(@D)
+	sed -nE '/^ +"torch>/d; s/^ +"([a-z0-9-]+)>=([0-9.]+)",$$/\1==\2/p' pyproject.toml | sort -u > $@
+	@grep '^torch==' constraints.txt >> $@
+
+check-lowest: $(STATE)/lowest.txt  ## run unit tests with the lowest versions that pyproject.toml allows
+	$(MAKE) setup VENV=.venv-lowest CONSTRAINTS=$< MODEL=no
+	PATH="$(CURDIR)/.venv-lowest/$(notdir $(BIN)):$$PATH" python -m pytest $(SIDE_BY_SIDE) -o filterwarnings=default \
+		--ignore=tests/ui --deselect=tests/test_setup.py::test_what_is_installed_is_what_is_pinned chapter3_helpers tests
 
 check-cpus: $(MODEL_TRIED)  ## run notebooks and unit tests with the instructions of other processors, and with noise
 	python -m tests.regression.cpus $(SIDE_BY_SIDE) $(NBVAL) $(NOTEBOOKS) chapter3_helpers tests/test_*.py tests/tasks
@@ -170,5 +181,5 @@ format: $(MODEL_TRIED)  ## put code and notebooks into shape
 	ruff format .
 
 clean:  ## remove the environment and everything else that can be made again
-	rm -rf $(VENV) .venv-torch-* docs/_build docs/notebooks .jupyter .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .venv-* docs/_build docs/notebooks .jupyter .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -148,7 +148,7 @@ def test_make_works_in_a_folder_with_a_blank_in_its_name(tmp_path):
     folder.mkdir()
     for name in ("Makefile", "constraints.txt", "pyproject.toml", "requirements-model.txt"):
         shutil.copy(ROOT / name, folder)
-    for target in ("help", "lab", "test", "check-torch"):
+    for target in ("help", "lab", "test", "check-torch", "check-lowest"):
         command = ["make", "--dry-run", target, "TORCH=2.15.0"]
         result = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         assert (result.returncode, result.stderr) == (0, ""), target
@@ -179,6 +179,20 @@ def test_without_a_network_setup_goes_on_without_the_real_model_and_only_setup_t
     assert tries("questions") == (1, 0)
     assert tries("setup") == (2, 1)
     assert tries("setup", "MODEL=no") == (2, 0)
+
+
+def test_the_lowest_versions_that_are_tried_are_those_that_are_allowed(tmp_path):
+    for name in ("Makefile", "constraints.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    subprocess.run(["make", ".jupyter/lowest.txt"], cwd=tmp_path, capture_output=True, check=True)
+    lines = (tmp_path / ".jupyter" / "lowest.txt").read_text("utf-8").splitlines()
+    pinned = {pin.name: str(pin.specifier).removeprefix("==") for pin in map(Requirement, lines)}
+    wanted = {
+        requirement.name: str(requirement.specifier).removeprefix(">=")
+        for requirement in requirements(*PROJECT["optional-dependencies"]).values()
+    }
+    assert pinned == wanted | {"torch": pinned["torch"]}
+    assert f"torch=={pinned['torch']}" in map(str, pins())
 
 
 def test_every_notebook_has_a_module_tests_and_exercises_of_its_name():
