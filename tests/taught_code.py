@@ -7,21 +7,24 @@ import io
 import re
 import textwrap
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
 NEW = re.compile(r"#\s*new\b")
 
 
-def first_difference(cell: str, package: Any) -> str | None:
+def first_difference(cell: str, package: Any, beyond: Sequence[str] = ()) -> str | None:
     """Name the first statement in which a cell's class or function differs from the package's.
 
-    Docstrings, decorators, annotations and comments are left out. None: there is no difference.
+    Docstrings, decorators, annotations and comments are left out, and methods ``beyond`` the cell,
+    which the package alone has. None: there is no difference.
     """
     source = textwrap.dedent(inspect.getsource(package))
     ours = statements(definition(cell, package.__name__))
-    theirs = statements(definition(source, package.__name__))
+    whole = definition(source, package.__name__)
+    whole.body = [node for node in whole.body if getattr(node, "name", "") not in beyond]
+    theirs = statements(whole)
     for mine, other in zip_longest(ours, theirs, fillvalue="nothing"):
         if mine != other:
             return f"{mine!r} in the cell, {other!r} in the package"
