@@ -12,7 +12,7 @@ import torch
 
 from chapter3_helpers import performance
 from chapter3_helpers.benchmarks import __main__ as benchmark
-from chapter3_helpers.benchmarks import machine, measure, report
+from chapter3_helpers.benchmarks import machine, measure, real_model, report
 from chapter3_helpers.benchmarks.machine import (
     best_time,
     count_passes,
@@ -21,11 +21,18 @@ from chapter3_helpers.benchmarks.machine import (
     peak_memory,
 )
 from chapter3_helpers.benchmarks.measure import measure_generation, measure_memory, measure_sizes
-from chapter3_helpers.benchmarks.report import generation_table, memory_table, table
+from chapter3_helpers.benchmarks.real_model import measure_writing
+from chapter3_helpers.benchmarks.report import (
+    generation_table,
+    memory_table,
+    table,
+    writing_table,
+)
 from chapter3_helpers.benchmarks.variants import make_variants, shared_weights
 from chapter3_helpers.performance import OneDNNLinear, Sizes
 from chapter3_helpers.plots import described_figure
 from tests.devices import DEVICES
+from tests.gguf_files import random_llama
 
 SMALL = Sizes(batch=2, tokens=5, width=21, heads=3)
 
@@ -63,13 +70,14 @@ def test_accelerated_is_fused_with_other_layers(monkeypatch):
 
 def test_what_is_measured_is_saved_after_every_part(tmp_path, monkeypatch):
     saved = []
-    for name in ("measure_memory", "measure_generation"):
-        monkeypatch.setattr(benchmark, name, lambda *_: [])
+    for name in ("measure_memory", "measure_generation", "measure_writing"):
+        monkeypatch.setattr(benchmark, name, lambda *_, **__: [])
     monkeypatch.setattr(benchmark, "save", lambda _, found: saved.append(len(found["times"])) or [])
+    monkeypatch.setattr(benchmark, "writing_table", lambda _: "")  # of no rows
     row = {"sizes": "(1, 6, 4, 2)", "variant": "split", "pass": "forward", "reason": "no room"}
     monkeypatch.setattr(benchmark, "measure_sizes", lambda *_: [row])
     benchmark.main(["--quick", "--device", "cpu", "--out", str(tmp_path)])
-    assert saved == [0, 1, 2], "so that stopping the rest loses nothing"
+    assert saved == [0, 0, 1, 2], "so that stopping the rest loses nothing"
 
 
 def test_a_gpu_that_is_missing_is_named(monkeypatch, capsys):
@@ -143,6 +151,48 @@ def test_seconds_of_one_token_are_not_those_of_all(monkeypatch, device):
     assert (row["cached"], row["recomputed"]) == pytest.approx((0.1, 0.3))
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_token_is_the_same_one_here_and_in_transformers(monkeypatch, tied):
+    model, measured = random_llama(tied=tied), []
+
+    def timed(calls, seconds, description):
+        measured.append((torch.get_num_threads(), description, [*calls]))
+        calls = dict(calls)
+        if "limit" in calls:
+            assert len(calls.pop("linear layers")()) == 2 * 7 + 1
+            numbers = sum(parameter.numel() for parameter in model.parameters())
+            assert numbers - 24 < calls.pop("limit")().numel() * 24 <= numbers
+        for _ in range(3):  # a call leaves everything as it was
+            here, *others = (call() for call in calls.values())
+            for other in others:
+                torch.testing.assert_close(other, here, atol=1e-4, rtol=1e-5)
+        T = int(description.split(", ")[1].split(" ")[0])
+        ids = torch.arange(T + 1)[None]
+        expected = model(ids)[:, -1 if "next" in description else -2]
+        torch.testing.assert_close(here, expected, atol=1e-4, rtol=1e-5)
+        return {name: [0.5, 0.25, 3.0] for name in (*calls, "limit")}
+
+    monkeypatch.setattr(real_model, "in_turn", timed)
+    rows = measure_writing(model, (4, 9), threads=(1, 2))
+    places = [(row["threads"], row["tokens"]) for row in rows]
+    assert places == [(1, 4), (1, 9), (2, 4), (2, 9)]
+    assert [threads for threads, *_ in measured] == [1] * 4 + [2] * 4
+    assert torch.get_num_threads() == 1, "as it was before"
+    names = ["here", "eager", "sdpa"]
+    for (_, description, calls), row in zip(measured, [r for r in rows for _ in "12"], strict=True):
+        part = description.split(", ")[-1]
+        assert [name for name in calls if name in names] == names
+        assert row[part]["here"] == 0.5
+
+
+def test_without_transformers_the_rest_is_measured(monkeypatch):
+    monkeypatch.setattr(real_model, "find_spec", lambda _: None)
+    monkeypatch.setattr(real_model, "in_turn", lambda calls, *_: {name: [1.0] for name in calls})
+    (row,) = measure_writing(random_llama(), (4,), threads=(1,))
+    assert [*row["next"]] == ["here", "linear layers", "limit"]
+    assert [*row["first"]] == ["here"]
+
+
 def test_tables_are_in_milliseconds_and_megabytes():
     times = {"quartiles": (0.001, 0.003), "median": 0.002, "speed": 1.5, "limit": 0.25}
     row = {"sizes": "(1, 6, 4, 2)", "variant": "split", "pass": "forward", "memory": 4e6, **times}
@@ -165,6 +215,12 @@ def test_tables_are_in_milliseconds_and_megabytes():
     ]
     row = {"tokens": 64, "cached": 0.002, "recomputed": 0.01}
     assert words_of(generation_table([row]))[2] == "64 2.000 10.000 5.000"
+    seconds = {"here": 0.05, "linear layers": 0.04, "limit": 0.02, "sdpa": 0.1}
+    row = {"threads": 1, "tokens": 10, "first": {"here": 0.1, "sdpa": 0.08}, "next": seconds}
+    assert words_of(writing_table([row]))[1:] == [
+        "threads prompt tokens/s / linear layers / limit / sdpa first ms first / sdpa",
+        "1 10 20.000 1.250 2.500 0.500 100.000 1.250",
+    ]
 
 
 def test_the_picture_shows_the_numbers_under_their_names(tmp_path, monkeypatch):
@@ -286,10 +342,10 @@ def test_quick_run_prints_and_saves(tmp_path, monkeypatch, capsys):
     monkeypatch.delitem(sys.modules, benchmark.__name__)  # python -m runs it anew
     runpy.run_module("chapter3_helpers.benchmarks", run_name="__main__")
     printed = capsys.readouterr()
-    for part in ("sizes", "memory", "generation"):
+    for part in ("sizes", "memory", "generation", "writing"):
         assert f"{part}: 100%" in printed.err  # the progress bars
     for words in (
-        *(f"torch: {torch.__version__}", "fused", "cached"),
+        *(f"torch: {torch.__version__}", "fused", "cached", "tokens/s"),
         "(batch, T, d, heads) = (2, 128, 64, 4), forward + backward",
     ):
         assert words in printed.out

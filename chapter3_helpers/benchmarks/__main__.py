@@ -9,9 +9,18 @@ from tqdm.auto import tqdm
 
 from chapter3_helpers.benchmarks.machine import describe_machine
 from chapter3_helpers.benchmarks.measure import measure_generation, measure_memory, measure_sizes
-from chapter3_helpers.benchmarks.report import generation_table, memory_table, save, table
+from chapter3_helpers.benchmarks.real_model import measure_writing
+from chapter3_helpers.benchmarks.report import (
+    generation_table,
+    memory_table,
+    save,
+    table,
+    writing_table,
+)
 from chapter3_helpers.benchmarks.variants import make_variants
+from chapter3_helpers.model_files import model_path
 from chapter3_helpers.performance import Sizes
+from chapter3_helpers.real_model import Llama, load_llama
 
 SIZES = (
     Sizes(2, 6, 4, 2),  # the reader's six tokens, twice
@@ -42,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for device in devices:
         machine = describe_machine(device)
         print(", ".join(f"{name}: {value}" for name, value in machine.items()))
-        results = {"machine": machine, "times": [], "memory": [], "generation": []}
+        results = {"machine": machine, "times": [], "memory": [], "generation": [], "writing": []}
         folder = options.out if device == "cpu" else options.out / device
 
         # every part is shown and saved when it is done, so that stopping the rest loses nothing
@@ -53,6 +62,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         results["generation"] = measure_generation(lengths, device, seconds)
         print(f"\n{generation_table(results['generation'])}\n")
         save(folder, results)
+        if device == "cpu" and (options.quick or model_path()):
+            lengths = (4, 8) if options.quick else (10, 300)
+            model = Llama(53, 24, 2, 6, 2, 37, 400) if options.quick else load_llama()
+            results["writing"] = measure_writing(model, lengths, seconds=seconds)
+            del model
+            print(f"\n{writing_table(results['writing'])}\n")
+            save(folder, results)
         for sizes in tqdm(QUICK_SIZES if options.quick else SIZES, desc="sizes", unit="size"):
             rows = measure_sizes(sizes, make_variants(sizes, device), device, seconds)
             tqdm.write(f"\n{table(rows)}\n")

@@ -62,6 +62,25 @@ def generation_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{title}\n{_text(frame)}"
 
 
+def writing_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Write the rows of ``measure_writing``: tokens a second, milliseconds, and ratios of times.
+
+    >>> seconds = {"here": 0.05, "linear layers": 0.04, "limit": 0.03}
+    >>> row = {"threads": 1, "tokens": 10, "first": {"here": 0.1}, "next": seconds}
+    >>> print(writing_table([row]).splitlines()[-1])
+          1     10    20.000          1.250  1.667 100.000
+    """
+    frame = pandas.DataFrame({"threads": row["threads"], "prompt": row["tokens"]} for row in rows)
+    for part, before in (("next", ""), ("first", "first ")):
+        times = pandas.DataFrame(row[part] for row in rows)
+        own = times.pop("here")
+        frame["first ms" if before else "tokens/s"] = 1e3 * own if before else 1 / own
+        for name in times:
+            frame[f"{before}/ {name}"] = own / times[name]
+    title = "tokens a second of the real model with its caches; / is its time over another one's"
+    return f"{title}\n{_text(frame)}"
+
+
 def _text(frame: pandas.DataFrame) -> str:
     return frame.to_string(index=False, na_rep="", float_format="{:.3f}".format)
 
