@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -101,8 +102,7 @@ def _in_transformers(model: Llama) -> dict[str, nn.Module]:
     """Return the model with two kinds of attention of ``transformers``, where it is installed."""
     if find_spec("transformers") is None:
         return {}
-    from transformers import LlamaConfig, LlamaForCausalLM
-
+    transformers = import_module("transformers")
     block = model.blocks[0]
     heads = block.attention
     ours, theirs = model.state_dict(), {}
@@ -115,7 +115,7 @@ def _in_transformers(model: Llama) -> dict[str, nn.Module]:
             theirs[f"{other.format(i)}.weight"] = weight
     modules = {}
     for kind in ("eager", "sdpa"):
-        config = LlamaConfig(
+        config = transformers.LlamaConfig(
             vocab_size=model.embedding.num_embeddings,
             hidden_size=model.embedding.embedding_dim,
             intermediate_size=block.feed_forward.up.out_features,
@@ -128,7 +128,7 @@ def _in_transformers(model: Llama) -> dict[str, nn.Module]:
             attn_implementation=kind,
         )
         with torch.device("meta"):  # all numbers are those of the model
-            module = LlamaForCausalLM(config)
+            module = transformers.LlamaForCausalLM(config)
         module.load_state_dict(theirs, assign=True)
         module.model.rotary_emb = type(module.model.rotary_emb)(config)
         modules[kind] = module.eval()
