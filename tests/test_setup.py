@@ -221,6 +221,17 @@ def test_readme_pages_and_notebooks_link_to_files_that_exist():
                 assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
+def test_an_open_notebook_is_told_to_install_what_it_can_import_at_once():
+    """A Python that runs does not see an editable install, and a bare name is another package."""
+    lines = re.findall(
+        r"%pip install ([^`]*attention[^`]*)`", (ROOT / "docs/elsewhere.md").read_text("utf-8")
+    )
+    assert len(lines) >= 2
+    for line in lines:
+        assert re.search(r"(^|\s|\")(\./attention|-r attention/)", line), line
+        assert "-e " not in line, line
+
+
 def test_the_readmes_picture_is_the_notebooks():
     notebook = read(ROOT / "notebooks" / README_NOTEBOOK)
     assert README_PICTURE.read_bytes() == readme_picture(notebook)
