@@ -4,6 +4,8 @@ import io
 import itertools
 import math
 import pkgutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -36,6 +38,7 @@ from chapter3_helpers.handmade_transformer import MODEL
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
+from tests.switches import SWITCHES
 from tools.notebook_files import code_cells, exercises_with_answers, numbered_paths, read, tags
 
 TOPICS = [
@@ -249,6 +252,49 @@ def test_the_solution_is_correct_and_each_misconception_is_recognised(exercise):
     assert exercise.misconceptions, "an exercise should know one way to go wrong"
     for message, mistake in exercise.misconceptions.items():
         assert said(exercise, mistake if exercise.cases else mistake()) == f"not yet. {message}"
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+def test_the_verdicts_are_the_same_whatever_a_reader_has_switched(exercise, switch):
+    attempts = [exercise.solution, *exercise.misconceptions.values()]
+    if not exercise.cases:
+        attempts = [attempt() for attempt in attempts]
+    verdicts = ["correct.", *(f"not yet. {message}" for message in exercise.misconceptions)]
+    with SWITCHES[switch]():
+        assert [said(exercise, attempt) for attempt in attempts] == verdicts
+
+
+SWITCHED_FIRST = """
+from contextlib import ExitStack
+from tests.switches import SWITCHES
+with ExitStack() as switches:
+    for switch in ("float64", "another device", "inference mode"):
+        switches.enter_context(SWITCHES[switch]())
+    from tests import test_exercises as tests
+for exercise in tests.EXERCISES:
+    numbers = tests.tensors_in(exercise.cases)
+    dtypes = {number.dtype for number in numbers if number.is_floating_point()}
+    assert dtypes <= {tests.torch.float32}, (exercise.name, dtypes)
+    assert not any(number.is_inference() for number in numbers)
+    tests.test_the_solution_is_correct_and_each_misconception_is_recognised(exercise)
+print(len(tests.EXERCISES))
+"""
+
+
+def test_exercises_that_are_imported_after_a_switch_are_those_that_they_always_are():
+    run = subprocess.run([sys.executable, "-c", SWITCHED_FIRST], capture_output=True, text=True)
+    assert run.stdout == f"{len(EXERCISES)}\n", run.stderr
+
+
+def tensors_in(value):
+    """Return all tensors in the arguments of cases, modules' among them."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, torch.nn.Module):
+        return [*value.state_dict().values()]
+    parts = value if isinstance(value, tuple | list) else []
+    return [tensor for part in parts for tensor in tensors_in(part)]
 
 
 # Answers that a checker once refused or accepted wrongly, or that stand close to the edge.

@@ -5,7 +5,9 @@ one holds what they share.
 """
 
 import copy
+import importlib
 import inspect
+import pkgutil
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +17,7 @@ import numpy as np
 import torch
 from IPython.display import display
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.exercises.feedback import Outcome, Verdict
 
 TOLERANCE = 1e-4  # the largest difference that counts as equal; counts have to be exact
@@ -66,6 +69,7 @@ class Exercise:
             verdict = replace(verdict, words=said)
         display(verdict)
 
+    @as_torch_starts()
     def verdict(self, attempt: Any) -> Verdict:
         """Return the verdict on an attempt: a function, or a value of any kind."""
         untouched = attempt is None or attempt is Ellipsis
@@ -261,3 +265,10 @@ def _example(attempt: Callable[..., Any], case: tuple, answer: Any, expected: An
 def _indent(name: str, value: Any) -> str:
     start = f"    {name}"
     return start + repr(value).replace("\n", "\n" + " " * len(start))
+
+
+# All topics, whichever is asked for first, so that their numbers are those that they always are,
+# whatever a reader has switched in torch.
+with as_torch_starts():
+    for _topic in pkgutil.iter_modules(__path__, f"{__name__}."):
+        importlib.import_module(_topic.name)
