@@ -36,7 +36,6 @@ from chapter3_helpers._figures.colours import (
     ink,
 )
 from chapter3_helpers._figures.described import (
-    LONGEST_NAME,
     DescribedAxes,
     DescribedFigure,
     add_axes,
@@ -47,6 +46,7 @@ from chapter3_helpers._figures.described import (
 from chapter3_helpers._figures.labels import label_in_full, label_ticks, write
 from chapter3_helpers._figures.writing import (
     LONGEST_LABEL,
+    LONGEST_NAME,
     excerpt,
     number,
     some_of,

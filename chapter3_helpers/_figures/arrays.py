@@ -61,6 +61,12 @@ def farthest_from_zero(values: np.ndarray, hide: np.ndarray) -> float:
     return float(np.abs(values[np.isfinite(values) & ~hide]).max(initial=0.0)) or 1.0
 
 
+def size_of(*arrays: np.ndarray) -> float:
+    """Return ``farthest_from_zero`` of all numbers of some arrays."""
+    numbers = np.concatenate([np.ravel(array) for array in arrays])
+    return farthest_from_zero(numbers, np.isnan(numbers))
+
+
 def coarse(values: np.ndarray, hide: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a matrix of at most so many rows and columns, and which of its cells are hidden.
 

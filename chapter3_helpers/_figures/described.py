@@ -16,10 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from chapter3_helpers._figures.arrays import check_count
-from chapter3_helpers._figures.writing import aligned, some_of, visible, written
+from chapter3_helpers._figures.writing import LONGEST_NAME, aligned, some_of, visible, written
 
 MOST_DESCRIBED = 400  # numbers of a matrix; of a larger one some are written
-LONGEST_NAME = 40  # letters of a name in a description
 
 
 class DescribedFigure(Figure):

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-LONGEST_LABEL = 14  # letters
+LONGEST_LABEL = 14  # letters beside cells
+LONGEST_NAME = 40  # letters above a block, or in a description
 LONGEST_NUMBER = 16
 JOINER = "\u200d"  # binds emoji together, and draws nothing
 

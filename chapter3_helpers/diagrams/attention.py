@@ -9,17 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.arrays import size_of, to_array
 from chapter3_helpers._figures.writing import short
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 MOST_LANES = 4  # heads that are drawn below each other
+MOST_IN_A_ROW = 4  # steps without projections before them
 CELL = 12  # pixels: six tokens and dropout still fit on a screen
 KINDS = {"queries": "query", "keys": "key", "keys.T": "key", "values": "value"}
 KINDS |= {"weights": "weights", "dropped": "weights"}
 # what rows and columns are, if they are not queries and keys
 SIDES = dict.fromkeys(("x", "queries", "context"), ("q", ""))
 SIDES |= {"keys": ("k", ""), "values": ("k", ""), "keys.T": ("", "k")}
+ROLES = ("queries", "keys", "values")
 # what makes a step out of the one before
 WORDS = {"scaled": "/ sqrt(D)", "masked": "mask", "weights": "softmax", "dropped": "dropout"}
 
@@ -48,7 +50,7 @@ def attention_diagram(
         x: the tokens as they come in, (T, d_in).
         weights: after softmax, (T, T), or (H, T, T) for several heads.
         context: weights times values, (T, D) or (H, T, D).
-        queries, keys, values: (T, D) or (H, T, D). Without them x is all three.
+        queries, keys, values: (T, D) or (H, T, D). x is what is left out of them.
         scores, scaled: before softmax, and divided by sqrt(D), as ``weights``; of one head only.
         hidden: boolean (T, T), True where the mask hides a key.
         mask_first: whether the mask comes before the division, as in the code of the lessons.
@@ -58,6 +60,9 @@ def attention_diagram(
         query: the row to be marked. A single query may come alone, too: then ``queries``,
             ``scores``, ``weights`` and ``context`` are vectors.
         head: the head to be marked; of more than four heads it is among those drawn.
+
+    Raises:
+        ValueError: ``tokens`` or ``hidden`` do not fit, or there is no such row or head.
 
     >>> import numpy as np
     >>> x = np.eye(2)
@@ -76,23 +81,26 @@ def attention_diagram(
 
 
 def _one_head(arrays, hidden, mask_first, tokens, query) -> Diagram:
-    projected = "queries" in arrays
+    source = {part: part if part in arrays else "x" for part in ROLES}
+    projected = [part for part in ROLES if part in arrays]
     steps = [step for step in ("scores", "scaled") if step in arrays]
     if hidden is not None and steps:
         place = 1 if mask_first else len(steps)
         arrays["masked"] = arrays[steps[place - 1]]
         steps.insert(place, "masked")
     steps += ["weights", "dropped", "context"] if "dropped" in arrays else ["weights", "context"]
-    if projected:  # the steps go right, come back one row lower, and end in the row of the values
+    in_rows = projected or len(steps) > MOST_IN_A_ROW
+    if in_rows:  # the steps go right, come back one row lower, and end in the row of the values
         spots = [(2, 0), (3, 0), (3, 1), (2, 1), (2, 2), (2, 3)][: len(steps)]
         spots[-1] = (spots[-2][0], max(2, spots[-2][1] + 1))
         places = {"x": (0, 1), "queries": (1, 0), "keys": (1, 1), "values": (1, spots[-1][1])}
     else:
         spots = [(column, 0) for column in range(1, 1 + len(steps))]
         places = {"x": (0, 0)}
+    places = {name: spot for name, spot in places.items() if name in arrays}
     places |= dict(zip(steps, spots, strict=True))
     unseen = ("masked", "weights", "dropped", *(["scaled"] if mask_first else []))
-    limit = np.abs(arrays["scores"]).max() if "scores" in arrays else None
+    limit = size_of(arrays["scores"]) if "scores" in arrays else None
     rows = len(arrays["x"])
 
     def block(name: str) -> Block:
@@ -111,32 +119,37 @@ def _one_head(arrays, hidden, mask_first, tokens, query) -> Diagram:
             limit=limit if name in ("scores", "scaled", "masked") else None,
         )
 
-    if projected:
-        arrows = [Arrow("x", name, f"@ W_{KINDS[name]}") for name in ("queries", "keys", "values")]
-        arrows.append(Arrow(("queries", "keys"), steps[0], "@ keys.T"))
-    else:
-        arrows = [Arrow("x", steps[0], "@ x.T")]
-    words = {**WORDS, "context": "@ values" if projected else "@ x"}
+    arrows = [Arrow("x", name, f"@ W_{KINDS[name]}") for name in projected]
+    compared = tuple(dict.fromkeys((source["queries"], source["keys"])))
+    first = [f"@ {source['keys']}.T"]
+    if steps[0] in WORDS:  # the scores are left out
+        first += ["mask"] * (hidden is not None and "masked" not in steps) + [WORDS[steps[0]]]
+    arrows.append(Arrow(compared, steps[0], ", ".join(first)))
+    words = {**WORDS, "context": f"@ {source['values']}"}
     arrows += [Arrow(a, b, words[b]) for a, b in pairwise(steps)]
-    arrows.append(Arrow("values", "context") if projected else Arrow("x", "context", via="below"))
+    arrows.append(Arrow(source["values"], "context", via=None if in_rows else "below"))
+    blocks = [block(name) for name in places]
     title = "From x to context"
     if query is not None:
         title += f": the query of {f'“{short(tokens[query])}”' if tokens else f'row {query}'}"
-    return Diagram(title, [block(name) for name in places], arrows, cell=CELL)
+    return Diagram(title, blocks, arrows, cell=CELL)
 
 
 def _heads(arrays, hidden, query, head) -> Diagram:
     heads = len(arrays["weights"])
+    if head not in (None, *range(heads)):
+        raise ValueError(f"head must be from 0 to {heads - 1}, got {head!r}")
     first = min((head or 0) // MOST_LANES * MOST_LANES, max(0, heads - MOST_LANES))
     shown = range(first, min(first + MOST_LANES, heads))
-    arrays["keys.T"] = arrays["keys"].swapaxes(-1, -2)
+    if "keys" in arrays:
+        arrays["keys.T"] = arrays["keys"].swapaxes(-1, -2)
     mixer = "dropped" if "dropped" in arrays else "weights"
-    parts = ("queries", "keys.T", mixer, "values", "context")
+    parts = [p for p in ("queries", "keys.T", mixer, "values", "context") if p in arrays]
     wide = {"marked_row": query, "sides": SIDES["x"]}  # of all heads together
     blocks = [Block("x", (0, 0), arrays["x"], **wide)]
     arrows, brackets = [], []
     for lane, number in enumerate(shown):
-        names = [f"{name} {number}" for name in parts]
+        names = [f"{part} {number}" for part in parts]
         blocks += [
             Block(
                 name,
@@ -150,22 +163,31 @@ def _heads(arrays, hidden, query, head) -> Diagram:
             )
             for column, (part, name) in enumerate(zip(parts, names, strict=True), start=1)
         ]
-        arrows += [
-            Arrow("x", f"head {number}"),
-            Arrow(names[0], names[1], "@", sign=True),
-            Arrow(names[1], names[2], "softmax"),
-            Arrow(names[2], names[3], "@", sign=True),
-            Arrow(names[3], names[4]),
-        ]
+        arrows.append(Arrow("x", f"head {number}"))
+        for (before, after), ends in zip(pairwise(parts), pairwise(names), strict=True):
+            words = _on_the_way(before, after, parts)
+            arrows.append(Arrow(*ends, words, sign=words == "@"))
         state = "lit" if number == head else "known"
         brackets.append(Bracket(f"head {number}", tuple(names), state))
     joined = np.concatenate(list(arrays["context"]), axis=-1)  # (T, H * D)
-    blocks.append(Block("concat", (5, len(shown)), joined, **wide))
+    blocks.append(Block("concat", (len(parts), len(shown)), joined, **wide))
     arrows.append(Arrow(tuple(f"context {number}" for number in shown), "concat", via="right"))
     if "output" in arrays:
-        blocks.append(Block("output", (2, len(shown)), arrays["output"], **wide))
+        at = max(1, len(parts) - 3), len(shown)
+        blocks.append(Block("output", at, arrays["output"], **wide))
         arrows.append(Arrow("concat", "output", "out_proj"))
     title = f"{heads} heads side by side, joined"
     if len(shown) < heads:
         title += f"; drawn are {shown[0]} to {shown[-1]}"
     return Diagram(title, blocks, arrows, brackets, cell=CELL)
+
+
+def _on_the_way(before: str, after: str, parts: Sequence[str]) -> str:
+    """Return what happens between two neighbours in a lane, where x is what is left out."""
+    if KINDS.get(after) == "weights":
+        if before == "queries":
+            return "@ x.T, softmax"
+        return "softmax" if "queries" in parts else "x @ keys.T, softmax"
+    if after == "context":
+        return "" if before == "values" else "@ x"
+    return "@"

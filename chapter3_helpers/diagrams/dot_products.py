@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.arrays import size_of, to_array
+from chapter3_helpers._figures.writing import short
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, Plane
 
 MOST_NUMBERED = 8  # rows or columns; beyond that their numbers would make it too wide
@@ -73,8 +74,8 @@ def one_query_diagram(
     """
     x, scores = to_array(x), to_array(scores)
     column = {"shape": f"({len(x)},)", "numbers": True}
-    asks = f"query {tokens[query]}"
-    same = {"numbers": True, "limit": np.abs(x).max()}
+    asks = f"query {short(tokens[query])}"
+    same = {"numbers": True, "limit": size_of(x)}
     blocks = [
         Block(asks, (0, 0), x[query], kind="query", **same),
         Block("x", (0, 1), x, kind="key", rows=tokens, **same),

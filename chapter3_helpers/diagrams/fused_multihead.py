@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.arrays import size_of, to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 
@@ -83,12 +83,12 @@ def out_proj_diagram(found: Any, weight: Any, output: Any, bias: Any = None) -> 
     strips = [f"head {head}" for head in range(H)]
     numbers = [f"{h * D} to {h * D + D - 1}" if D > 1 else str(h) for h in range(H)]
     columns = [f"column{'s' * (D > 1)} {places}" for places in numbers]
-    limit = np.abs(found).max()
+    limit = size_of(found)
     blocks = [
         Block(strip, (h, 0), found[h], caption=f"{strip}: {numbers[h]}", limit=limit)
         for h, strip in enumerate(strips)
     ]
-    limit = np.abs(weight).max()
+    limit = size_of(weight)
     blocks += [
         Block(name, (h, 1), weight[:, h * D : h * D + D], limit=limit)
         for h, name in enumerate(columns)

@@ -6,7 +6,7 @@ Used by ``11_handmade_transformer``.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.arrays import size_of, to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
 TOKEN_COLUMNS, SCRATCH = slice(5, 7), slice(7, 8)
@@ -27,10 +27,8 @@ def last_row_diagram(run: Mapping[str, Any], tokens: Sequence[str]) -> Diagram:
     weights, values = to_array(run["weights"])[-1], to_array(run["values"])
     context, update, embedding = (to_array(run[n])[-1] for n in ("context", "update", "embedding"))
     logits = to_array(run["logits"])[-1]
-    largest = max(
-        abs(update[TOKEN_COLUMNS]).max(), abs(logits).max()
-    )  # one scale for what is added
-    letters = {"columns": ["a", "b"], "numbers": True, "limit": largest}
+    limit = size_of(update[TOKEN_COLUMNS], logits)  # one scale for what is added
+    letters = {"columns": ["a", "b"], "numbers": True, "limit": limit}
     blocks = [
         Block("weights", (0, 0), weights, kind="weights", columns=list(tokens), numbers=True),
         Block("values", (1, 0), values[:, SCRATCH], kind="value", numbers=True),

@@ -6,7 +6,7 @@ Used by ``10_induction_heads``.
 from collections.abc import Sequence
 from typing import Any
 
-from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.arrays import size_of, to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, one_word
 
 MOST_NUMBERS = 6  # of each vector, that are drawn
@@ -46,7 +46,7 @@ def induction_diagram(
     earlier, last = f"“{names[found]}”, place {found}", f"“{names[-1]}”, place {len(names) - 1}"
     weights = {"kind": "weights", "columns": names, "numbers": False}
     vectors = to_array(x)[None], to_array(x_after)[None]
-    limit = max(abs(vector).max() for vector in vectors)
+    limit = size_of(*vectors)
     shape = f"({vectors[0].size},)"
     before, after = (vector[:, :MOST_NUMBERS] for vector in vectors)
     blocks = [

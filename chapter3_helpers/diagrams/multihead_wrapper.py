@@ -6,9 +6,7 @@ Used by ``06_multihead_wrapper``.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.arrays import size_of, to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, one_word
 
 FAINTEST = 0.02  # a smaller weight has no arrow
@@ -75,7 +73,7 @@ def heads_diagram(
     """
     weights, contexts = to_array(weights), to_array(contexts)
     heads, width = contexts.shape
-    limit = np.abs(contexts).max()
+    limit = size_of(contexts)
     shown = [f"token {j + 1}" for j in range(len(tokens))]
     names = [f"head {h}" for h in range(heads)]
     blocks = [one_word(name, (j, 0), tokens[j]) for j, name in enumerate(shown)]
@@ -97,7 +95,7 @@ def heads_diagram(
         vector, answer = to_array(vector), f"answer to {question}"
         shape = f"({vector.size} numbers)"
         blocks += [
-            Block(question, (place, 3), vector[None], shape=shape, limit=np.abs(vector).max()),
+            Block(question, (place, 3), vector[None], shape=shape, limit=size_of(vector)),
             one_word(answer, (place, 4), word),
         ]
         words = "linear layer" if place == places[0] else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.arrays import size_of, to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 
@@ -72,7 +72,7 @@ def tiles_diagram(scores: Sequence[Any], values: Sequence[Any], states: Sequence
             state = "lit" if name in ("largest", "kept") else "known"
             numbers = np.array([[float(number) for number in numbers]])
             block = Block(f"{name} {tile}", (tile, row), numbers, kind=kind, state=state)
-            block.caption, block.numbers, block.limit = caption, True, abs(numbers).max() * 4
+            block.caption, block.numbers, block.limit = caption, True, 4 * size_of(numbers)
             blocks.append(block)
         arrows += [
             Arrow(f"scores {tile}", f"largest {tile}"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.arrays import size_of, to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, one_word
 
 MOST_NUMBERS = 8  # of each state, that are drawn
@@ -38,7 +38,7 @@ def encoder_decoder_diagram(
     """
     states, last = to_array(states), to_array(last)
     T, half, few = len(states), states.shape[1] // 2, MOST_NUMBERS // 2
-    limit = np.abs(states).max()
+    limit = size_of(states)
     reads, forwards, backwards, steps, writes = (
         [f"{name} {i + 1}" for i in range(T)]
         for name in ("read", "forwards", "backwards", "decoder", "write")
@@ -89,7 +89,7 @@ def look_back_diagram(
     array([[1., 1., 1.]])
     """
     states, scores, weights = (to_array(each) for each in (states, scores, weights))
-    weights, limit = weights[:, None], np.abs(states).max()
+    weights, limit = weights[:, None], size_of(states)
     few = {"limit": limit, "most": FEW_NUMBERS, "numbers": True}
     column = {"shape": f"({len(states)},)", "numbers": True}
     blocks = [

@@ -5,9 +5,7 @@ Used by ``03_trainable_qkv``.
 
 from typing import Any
 
-import numpy as np
-
-from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.arrays import size_of, to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
 ROLES = {"query": "what it looks for", "key": "what it is found by", "value": "what it hands over"}
@@ -25,7 +23,7 @@ def roles_diagram(token: str, x: Any, query: Any, key: Any, value: Any) -> Diagr
     a (1,) -> @ W_query -> query: what it looks for (1,)
     """
     vectors = dict(zip(ROLES, map(to_array, (query, key, value)), strict=True))
-    limit = max(np.abs(vector).max() for vector in vectors.values())
+    limit = size_of(*vectors.values())
     blocks, arrows = [Block(token, (0, 1), x, numbers=True)], []
     for row, (role, words) in enumerate(ROLES.items()):
         name = f"{role}: {words}"

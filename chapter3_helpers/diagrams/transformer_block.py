@@ -6,9 +6,7 @@ Used by ``09_transformer_block``.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.arrays import size_of, to_array
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram, one_word
 
 MOST_NUMBERS = 8  # of each vector, that are drawn
@@ -87,7 +85,7 @@ def lane_diagram(
         Arrow("norm", "logits", "output"),
         Arrow("logits", "probabilities", "softmax"),
     ]
-    limit = max(np.abs(to_array(vector)).max() for *_, vector in lane)
+    limit = size_of(*(to_array(vector) for *_, vector in lane))
     shapes = {"x": f"({len(x)},)"}
     drawn = [one_word("word", (0, 0), word)]
     for name, spot, caption, vector in lane:

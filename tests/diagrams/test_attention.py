@@ -1,11 +1,16 @@
 """From x to context: every part that is given is drawn."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 from chapter3_helpers.diagrams import attention_diagram
 from chapter3_helpers.diagrams.attention import MOST_LANES
-from tests.diagrams import attention, without
+from tests.diagrams import attention, check_drawing, without
+
+ONE = ("queries", "keys", "values", "scores", "scaled", "hidden", "dropped")
+SEVERAL = ("queries", "keys", "values", "hidden", "dropped", "output")
 
 
 def test_the_picked_query_is_marked_wherever_it_has_a_row():
@@ -60,3 +65,53 @@ def test_what_is_left_out_is_not_drawn():
     arrays = without(attention(), "queries", "keys", "values", "scaled", "hidden")
     diagram = attention_diagram(**arrays)
     assert [block.name for block in diagram.blocks] == ["x", "scores", "weights", "context"]
+
+
+def some(names):
+    """All choices of names, none and all of them included."""
+    return [chosen for count in range(len(names) + 1) for chosen in combinations(names, count)]
+
+
+@pytest.mark.parametrize(
+    ("heads", "given"),
+    [*((None, given) for given in some(ONE)), *((3, given) for given in some(SEVERAL))],
+)
+def test_whatever_is_left_out_the_rest_is_drawn_and_every_arrow_has_its_ends(heads, given):
+    arrays = attention(heads=heads)
+    arrays |= {"dropped": 2 * arrays["weights"], "output": arrays["x"] @ np.ones((3, 4))}
+    chosen = {name: arrays[name] for name in ("x", "weights", "context", *given)}
+    diagram = attention_diagram(**chosen, query=1)
+    check_drawing(diagram)
+    drawn = {block.name.removesuffix(" 0").removesuffix(".T") for block in diagram.blocks}
+    replaced = {"weights"} if heads and "dropped" in given else set()
+    assert {*chosen} - {"hidden"} - replaced <= drawn
+    words = " ".join(arrow.text for arrow in diagram.arrows)
+    for role in ("keys", "values"):
+        assert role in given or f"@ {role}" not in words
+    assert "values" in given or "@ x" in words
+    if "scores" not in given and "scaled" not in given:
+        assert "softmax" in words or (heads and not {"queries", "keys"} & {*given})
+
+
+@pytest.mark.parametrize("given", some(("queries", "keys", "values", "scores", "scaled")))
+def test_one_query_alone_is_drawn_whatever_is_left_out(given):
+    arrays = without(attention(), "hidden")
+    one = {name: arrays[name][3] for name in ("queries", "scores", "scaled", "weights", "context")}
+    chosen = {name: (arrays | one)[name] for name in ("x", "weights", "context", *given)}
+    check_drawing(attention_diagram(**chosen, query=3, tokens=[*"abcde"]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"head": 3}, "head must be from 0 to 2, got 3"),
+        ({"head": -1}, "head must be from 0 to 2, got -1"),
+        ({"query": 9}, "marked_row must be from 0 to 4, got 9"),
+    ],
+)
+def test_a_head_or_a_row_that_is_not_there_is_refused(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        attention_diagram(**without(attention(heads=3), "scores", "scaled"), **wrong)
+    if "query" in wrong:
+        with pytest.raises(ValueError, match=words):
+            attention_diagram(**attention(), tokens=[*"abcde"], **wrong)

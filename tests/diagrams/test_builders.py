@@ -127,7 +127,7 @@ MORE = {
     "attention_map": [(notebook,) for notebook in range(LAST + 1)],
     "cache_diagram": [(numbers(7, 11), [4, 5, 7], WORD * 7), (numbers(1, 1), [1], WORD)],
     "clocks_diagram": [(numbers(8, n), places) for n, places in ((1, [0, 7]), (2, [3]), (4, [0]))],
-    "cut_diagram": [({"W_query": numbers(n, 3), "out_proj": numbers(3, n)},) for n in (6, 8)],
+    "cut_diagram": [({"W_query": np.ones((n, 3)), "out_proj": np.eye(3, n)},) for n in (6, 8)],
     "last_row_diagram": [(forward(tokenize(text), MODEL), text) for text in ("b", "aab", "aabaa")],
     "ring_diagram": [({"at first": np.ones((n, n)), "all": np.ones((n, n))},) for n in (2, 6)],
     "roles_diagram": [

@@ -1,6 +1,7 @@
 """The core: what fits together, what is said in words, and what both drawings show."""
 
 import re
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
@@ -15,6 +16,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch, Polygon, Rectangle
 from matplotlib.textpath import TextPath
 
+from chapter3_helpers._figures.arrays import size_of
 from chapter3_helpers._figures.colours import KEY_COLOUR, QUERY_COLOUR, VALUE_COLOUR
 from chapter3_helpers.diagrams import Arrow, Block, Bracket, Diagram, Plane
 from chapter3_helpers.diagrams.core.drawing import draw
@@ -49,8 +51,10 @@ def arrow(*ends, names="xyz", **more):
     return Diagram("t", blocks(*names), [Arrow(*ends, **more)])
 
 
-def bracket(*names):
-    return Diagram("t", blocks("x"), brackets=[Bracket("b", names)])
+def bracket(*names, among="x", **others):
+    """Blocks side by side, with a bracket around some of them, and others."""
+    brackets = [Bracket("b", names), *(Bracket(text, inside) for text, inside in others.items())]
+    return Diagram("t", blocks(*among), brackets=brackets)
 
 
 @pytest.mark.parametrize(
@@ -69,12 +73,43 @@ def bracket(*names):
         (lambda: plane(vectors=[[1.0, np.nan]]), r"finite and \(n, 2\)"),
         (lambda: plane(labels=[]), "labels must hold 1 labels"),
         (lambda: Arrow("x", "y", via="left"), "via must be one of"),
-        (lambda: Diagram("t", blocks("x", "x")), "names of their own, got two 'x'"),
+        (lambda: Diagram("t", blocks("x", "x")), "brackets must have names of their own, got two"),
         (lambda: arrow("x", "w"), "that are there, got 'w'"),
         (lambda: bracket("x", "w"), "that are there, got 'w'"),
         (lambda: Diagram("t", [x(), x(name="y")]), "places of their own, got 'x' and 'y' at "),
         (lambda: arrow("x", "z"), "must not cross a block"),
         (lambda: x(values=np.ones(3) * 1j), "must be real numbers"),
+        (lambda: x(at=(-1, 0)), r"at of 'x' must be \(column, row\), counted from 0, got \(-1, 0"),
+        (lambda: plane(at=(0, -1)), r"at of 'p' must be \(column, row\), counted from 0"),
+        (lambda: x(at=(0.5, 0)), r"at of 'x' must be \(column, row\)"),
+        (lambda: x(at=(0,)), r"at of 'x' must be \(column, row\)"),
+        (lambda: x(marked_row=0.5), "marked_row must be from 0 to 1, got 0.5"),
+        (lambda: x(limit=np.nan), "limit must be a finite number from 0 on, got nan"),
+        (lambda: x(zoom=0), "zoom must be an integer of at least 1, got 0"),
+        (lambda: x(sides=("query", "")), "side must be one of"),
+        (lambda: x(kind="owner", values=[0.5]), "owners of block 'x' must be whole numbers"),
+        (lambda: x(kind="owner", values=[np.nan]), "owners of block 'x' must be whole numbers"),
+        (lambda: plane(kinds=["weights"]), "kind must be one of"),
+        (lambda: plane(shadow=(0, 1)), "shadow must be from 0 to 0, got 1"),
+        (lambda: plane(angle=(0, -1)), "angle must be from 0 to 0, got -1"),
+        (lambda: plane(ghosts=[[np.inf, 0.0]]), r"ghosts of plane 'p' must be finite and \(n, 2"),
+        (lambda: plane(reach=0), "reach must be a finite number above 0, got 0"),
+        (lambda: arrow("x", "x"), "must lead from one block to another, got 'x' to 'x'"),
+        (lambda: arrow((), "x"), r"must lead from one block to another, got \(\) to 'x'"),
+        (lambda: arrow("x", "y", weight=np.nan), "weight must be a finite number from 0 on, got n"),
+        (lambda: arrow("x", "y", weight=-0.5), "weight must be a finite number from 0 on"),
+        (lambda: arrow("x", "y", weight=0.5), "with a weight must lead down, got 'x' to 'y'"),
+        (lambda: arrow("x", "z", "@", sign=True), "between neighbours, got 'x' and 'z'"),
+        (lambda: bracket(), "bracket 'b' must go round a block, got none"),
+        (lambda: bracket("x", "z", among="xyz"), r"blocks of bracket 'b', got 'y' at \(1, 0\)"),
+        (lambda: bracket("x", "y", among="xyz", c="yz"), "or apart, got 'b' and 'c'"),
+        (lambda: bracket("x", c="x"), "or apart, got 'b' and 'c'"),
+        (
+            lambda: bracket("x", among="xy", x="xy"),
+            "brackets must have names of their own",
+        ),
+        (lambda: Diagram("t", []), "the number of blocks must be an integer of at least 1, got 0"),
+        (lambda: Diagram("t", blocks("x"), cell=0), "cell must be an integer of at least 1"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(make, words):
@@ -92,7 +127,7 @@ def test_words_say_every_arrow_shape_and_number():
             Block(name="later", values=X, at=(3, 0), state="grey"),
             Block(name="text", values=["one", "two"], at=(0, 1), kind="tokens"),
         ],
-        [Arrow("x", "y", "@ W"), Arrow(("y", "text"), "z", weight=0.3), Arrow("z", "later")],
+        [Arrow("x", "y", "@ W"), Arrow(("y", "text"), "z"), Arrow("z", "later")],
         [Bracket("head 0", ("x", "y"))],
     )
     assert diagram.description.splitlines() == [
@@ -101,7 +136,7 @@ def test_words_say_every_arrow_shape_and_number():
         "Known: x, y, text, head 0.",
         "Still to come: later.",
         "x (2, 3) -> @ W -> y (2,)",
-        "y (2,) and text (2,) -> 0.3000 -> z (T, d) -> later (2, 3)",
+        "y (2,) and text (2,) -> z (T, d) -> later (2, 3)",
         "head 0: x, y.",
         "x (2, 3), row 1 (b) marked:",
         "a 0.5000 -1.2500 0.0000",
@@ -110,6 +145,54 @@ def test_words_say_every_arrow_shape_and_number():
         "0.2500 hidden",
         "text: one two",
     ]
+
+
+TEXTS = [
+    "_x",
+    "$",
+    r"$\foo$",
+    "\\",
+    "a\nb",
+    "酸菜鱼",
+    "😀",
+    "שלום",
+    "",
+    "\x00",
+    "\ud800",
+    "&<\"'",
+    "a b" * 99,
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_any_text_is_drawn_in_both_forms_on_one_line_and_in_a_picture_of_some_width(text):
+    things = [
+        Block(text, (0, 0), X, rows=[text] * 2, columns=[text] * 3),
+        Block("y", (1, 0), [text, "b"], kind="tokens", caption=text, shape=text),
+        Plane("p", (2, 0), [[1.0, 2.0]], labels=[text]),
+    ]
+    brackets = [Bracket(f"b{text}", (text, "y"))]
+    diagram = Diagram(text, things, [Arrow(text, "y", text)], brackets, note=text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        figure = diagram.figure()
+        figure.to_png()
+    assert figure.get_size_inches()[0] < 14
+    svg = diagram.svg().encode().decode()
+    ElementTree.fromstring(re.sub(r"=([\w.#-]+)(?=[\s>/])", r'="\1"', svg))
+    assert len(diagram.description.splitlines()) == 9 + bool(text), "no text begins a line"
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
+def test_one_number_that_is_not_finite_or_very_large_leaves_the_others_their_colours(bad):
+    values = np.array([[bad, 1.0, -2.0]])
+    diagram = Diagram("t", [Block("x", (0, 0), values, numbers=True, limit=size_of(values))])
+    figure = diagram.figure()
+    assert figure.get_size_inches()[0] < 6
+    assert len(diagram.description) < 100
+    colours = colours_of(diagram["x"])[0].tolist()
+    if abs(bad) != 1e300:
+        assert colours[1:] == colours_of(Block("x", (0, 0), [[0.0, 1.0, -2.0]]))[0, 1:].tolist()
 
 
 def test_the_picture_carries_its_words():

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.writing import aligned
+from chapter3_helpers._figures.writing import aligned, excerpt, visible
 from chapter3_helpers.diagrams.core import svg
 from chapter3_helpers.diagrams.core.graph import Graph
 from chapter3_helpers.diagrams.core.parts import Block, Bracket, Plane
@@ -78,7 +78,7 @@ def describe(graph: Graph, numbers: bool = True) -> str:
         lines.append(f"{bracket.text}: {', '.join(bracket.blocks)}.")
     for thing in things if numbers else ():
         lines.extend(_plane(thing) if isinstance(thing, Plane) else _block(thing))
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _arrows(graph: Graph) -> list[str]:
@@ -108,7 +108,7 @@ def _block(block: Block) -> list[str]:
     if block.state == "grey" or block.in_letters:
         return []
     if block.kind == "tokens":
-        return [f"{block.name}: {' '.join(block.values[:, 0])}"]
+        return [f"{block.name}: {' '.join(excerpt(block.values[:, 0], MOST_DESCRIBED))}"]
     marked = []
     if block.marked_row is not None:
         name = f" ({block.rows[block.marked_row]})" if block.rows else ""

@@ -41,7 +41,7 @@ def draw(graph: Graph) -> Scene:
 def draw_bracket(layout: Layout, bracket: Bracket, arrows: list) -> list:
     """Draw a frame, and its text at the left or in the middle: where no arrow is."""
     left, right, top, bottom = layout.frame(bracket)
-    wide = text_width(bracket.text, bold=True)
+    wide = text_width(bracket.words, bold=True)
     starts = [left + 8, (left + right - wide) / 2]
     crossed = [
         x
@@ -55,7 +55,7 @@ def draw_bracket(layout: Layout, bracket: Bracket, arrows: list) -> list:
     line = 2.5 if bracket.state == "lit" else 1.2
     return [
         Box(left, top, right - left, bottom - top, "ground", edge, line, 8, dashed),
-        Text((free or starts)[0], top + 16, bracket.text, 12, "start", True, INKS[bracket.state]),
+        Text((free or starts)[0], top + 16, bracket.words, 12, "start", True, INKS[bracket.state]),
     ]
 
 

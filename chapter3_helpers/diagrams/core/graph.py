@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from chapter3_helpers._figures.arrays import check_count
 from chapter3_helpers.diagrams.core.parts import Arrow, Block, Bracket, Plane
 
 At = tuple[int, int]  # (column, row)
@@ -130,11 +131,11 @@ class Graph:
     _ends: dict[str, Block | Plane | Bracket] = field(default_factory=dict, init=False)
 
     def __post_init__(self):
+        check_count("the number of blocks", len(self.blocks))
+        check_count("cell", self.cell)
         stand: dict[At, str] = {}  # place -> which block
         for thing in self.blocks:
-            if thing.name in self._ends:
-                raise ValueError(f"blocks must have names of their own, got two {thing.name!r}")
-            self._ends[thing.name] = thing
+            self._add(thing.name, thing)
             if thing.at in stand:
                 raise ValueError(
                     "blocks must have places of their own, got "
@@ -143,12 +144,55 @@ class Graph:
             stand[thing.at] = thing.name
         for bracket in self.brackets:
             self._find(f"bracket {bracket.text!r}", bracket.blocks)
-        self._ends.update({bracket.text: bracket for bracket in self.brackets} | self._ends)
+            self._check_inside(bracket)
+        for bracket in self.brackets:
+            self._add(bracket.text, bracket)
         spots: set[tuple] = set()  # of words on arrows
         for arrow in self.arrows:
             self._find("an arrow", (*arrow.sources, arrow.target))
+            self._check_straight(arrow)
             if arrow.weight is None:
                 self._find_ways(arrow, stand, spots)
+
+    def _add(self, name: str, end: Block | Plane | Bracket) -> None:
+        if name in self._ends:
+            raise ValueError(f"blocks and brackets must have names of their own, got two {name!r}")
+        self._ends[name] = end
+
+    def _check_inside(self, bracket: Bracket) -> None:
+        """Refuse a frame that would go round other blocks, or through another frame."""
+        left, right, top, bottom = self.span(bracket)
+        for thing in self.blocks:
+            column, row = thing.at
+            inside = left <= column <= right and top <= row <= bottom
+            if inside and thing.name not in bracket.blocks:
+                raise ValueError(
+                    f"nothing else may stand between the blocks of bracket {bracket.text!r}, got "
+                    f"{thing.name!r} at {thing.at}"
+                )
+        mine = set(bracket.blocks)
+        for other in self.brackets:
+            common = mine.intersection(other.blocks)
+            within = (common == mine) != (common == set(other.blocks))
+            if common and not within and other is not bracket:
+                raise ValueError(
+                    f"brackets must lie one within the other or apart, got {bracket.text!r} and "
+                    f"{other.text!r}"
+                )
+
+    def _check_straight(self, arrow: Arrow) -> None:
+        """Refuse a line or a sign that would stand where it means something else."""
+        column, row = self.at(arrow.target)
+        for name in arrow.sources:
+            start = self.at(name)
+            if arrow.weight is not None and start[1] >= row:
+                raise ValueError(
+                    f"an arrow with a weight must lead down, got {name!r} to {arrow.target!r}"
+                )
+            if arrow.sign and start not in ((column - 1, row), (column + 1, row)):
+                raise ValueError(
+                    f"a sign must stand between neighbours, got {name!r} and {arrow.target!r}"
+                )
 
     def _find(self, what: str, names: Iterable[str]) -> None:
         for name in names:

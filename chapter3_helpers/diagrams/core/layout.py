@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from textwrap import wrap
 
+from chapter3_helpers._figures.writing import visible
 from chapter3_helpers.diagrams.core.graph import Graph, Route
 from chapter3_helpers.diagrams.core.painting import NAME_SIZE, TEXT_SIZE, measure
 from chapter3_helpers.diagrams.core.parts import Arrow, Bracket
@@ -58,8 +59,8 @@ class Layout:
         """Return the lines of the title and of the note: text, size, bold."""
         wide = max(self.width, 300)
         return [
-            *((line, TITLE_SIZE, True) for line in wrap(self.graph.title, int(wide / 8))),
-            *((line, TEXT_SIZE, False) for line in wrap(self.graph.note, int(wide / 6.7))),
+            *((line, TITLE_SIZE, True) for line in wrap(visible(self.graph.title), int(wide / 8))),
+            *((line, TEXT_SIZE, False) for line in wrap(visible(self.graph.note), int(wide / 6.7))),
         ]
 
     def _find_room(self) -> None:
@@ -223,7 +224,7 @@ class Layout:
         right = self.centre_x[last] + self.right[last] + EDGE * depth[RIGHT] - 4
         top = self.row_edges[top_row][0] - (EDGE + LABEL) * depth[TOP] + 4
         bottom = self.row_edges[bottom_row][2] + EDGE * depth[BOTTOM] - 4
-        return left, max(right, left + text_width(bracket.text, bold=True) + 16), top, bottom
+        return left, max(right, left + text_width(bracket.words, bold=True) + 16), top, bottom
 
     def _depth(self, bracket: Bracket, side: int) -> int:
         """Return how many edges lie at a side of a bracket, its own and those within it."""

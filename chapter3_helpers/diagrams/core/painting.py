@@ -15,7 +15,7 @@ from chapter3_helpers._figures.colours import (
     levels,
     palette,
 )
-from chapter3_helpers._figures.writing import short, some_of
+from chapter3_helpers._figures.writing import LONGEST_NAME, short, some_of, visible
 from chapter3_helpers.diagrams.core.parts import Block, Plane
 from chapter3_helpers.diagrams.core.scene import (
     Box,
@@ -108,7 +108,7 @@ def colours_of(block: Block) -> np.ndarray:
     if block.state == "grey":
         return np.full(block.values.shape, EMPTY)
     if block.kind == "owner":
-        return np.array(OWNERS)[block.values.astype(int) % len(OWNERS)]
+        return np.array(OWNERS)[(block.values % len(OWNERS)).astype(int)]
     places = levels(block.values, block.hidden, block.kind != "weights", block.limit)
     return np.where(block.hidden, EMPTY, palette(SCALES[block.kind])[places])
 
@@ -118,8 +118,10 @@ def captions(thing: Block | Plane) -> list[tuple[str, float, bool]]:
     name = thing.name if thing.caption is None else thing.caption
     if not name:
         return []
-    lines = [(name, NAME_SIZE, True)]
-    return [*lines, (thing.shape, TEXT_SIZE, False)] if thing.shape else lines
+    lines = [(visible(name, LONGEST_NAME), NAME_SIZE, True)]
+    if thing.shape:
+        lines.append((visible(thing.shape, LONGEST_NAME), TEXT_SIZE, False))
+    return lines
 
 
 def texts_of(block: Block) -> list[list[str]] | None:

@@ -7,16 +7,18 @@ upper left; how large it is follows from its numbers.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.arrays import check_labels, hidden_cells, to_floats
-from chapter3_helpers._figures.writing import written
+from chapter3_helpers._figures.arrays import check_count, check_labels, hidden_cells, to_floats
+from chapter3_helpers._figures.writing import LONGEST_NAME, visible, written
 
 KINDS = ("signed", "query", "key", "value", "weights", "owner", "tokens")
 STATES = ("known", "lit", "grey")
 WAYS = (None, "below", "right")
+LONGEST_TEXT = 200  # letters of a token, as it is described
 
 
 @dataclass(eq=False)
@@ -32,6 +34,10 @@ class Thing:
 
     def __post_init__(self):
         _check_choice("state", self.state, STATES)
+        if len(self.at) != 2 or not all(isinstance(n, Integral) and n >= 0 for n in self.at):
+            raise ValueError(
+                f"at of {self.name!r} must be (column, row), counted from 0, got {self.at!r}"
+            )
 
     @property
     def label(self) -> str:
@@ -88,12 +94,20 @@ class Block(Thing):
     def __post_init__(self):
         super().__post_init__()
         _check_choice("kind", self.kind, KINDS)
+        check_count("zoom", self.zoom)
+        for side in self.sides:
+            _check_choice("side", side, ("", "q", "k"))
         if self.kind == "tokens":  # below each other
-            values = np.array(list(self.values), dtype=object)
+            values = np.array([visible(text, LONGEST_TEXT) for text in self.values], dtype=object)
             self.hidden = np.zeros((len(values), 1), bool)
         else:
             values = to_floats(self.values, f"values of block {self.name!r}")
             self.hidden = np.atleast_2d(hidden_cells(values, self.hidden))
+            whole = np.isfinite(values) & (values == np.round(values))
+            if self.kind == "owner" and not whole.all():
+                raise ValueError(f"owners of block {self.name!r} must be whole numbers")
+        if self.limit is not None and not 0 <= self.limit < math.inf:
+            raise ValueError(f"limit must be a finite number from 0 on, got {self.limit!r}")
         if values.ndim not in (1, 2) or values.size == 0:
             raise ValueError(
                 f"values of block {self.name!r} must be a vector or a matrix, got {values.shape}"
@@ -159,18 +173,23 @@ class Plane(Thing):
 
     def __post_init__(self):
         super().__post_init__()
-        self.vectors = vectors = to_floats(self.vectors, f"vectors of plane {self.name!r}")
-        if vectors.ndim != 2 or vectors.shape[1] != 2 or not np.isfinite(vectors).all():
-            raise ValueError(
-                f"vectors of plane {self.name!r} must be finite and (n, 2), got {vectors.shape}"
-            )
-        self.ghosts = np.reshape(to_floats(self.ghosts, f"ghosts of plane {self.name!r}"), (-1, 2))
+        self.vectors = vectors = _pairs(f"vectors of plane {self.name!r}", self.vectors)
+        ghosts = [*self.ghosts] or np.zeros((0, 2))
+        self.ghosts = _pairs(f"ghosts of plane {self.name!r}", ghosts)
         count = len(vectors)
+        for name in ("shadow", "angle"):
+            for index in getattr(self, name) or ():
+                _check_index(name, index, count)
         self.labels = _labels("labels", self.labels, count) or ("",) * count
         self.kinds = _labels("kinds", self.kinds, count) or ("signed",) * count
+        for kind in self.kinds:
+            _check_choice("kind", kind, KINDS[:4])
         if self.reach is None:
-            longest = float(np.linalg.norm(vectors, axis=1).max(initial=0.0))
+            longest = float(np.hypot(*vectors.T).max(initial=0.0))
             self.reach = 1.4 * max(longest, float(self.circle)) or 1.0
+        if not 0 < self.reach < math.inf:
+            raise ValueError(f"reach must be a finite number above 0, got {self.reach!r}")
+        check_count("size", self.size)
 
     def turned(self) -> float:
         """Return by how much the second vector of ``angle`` is turned from the first, in radians,
@@ -194,10 +213,13 @@ class Arrow:
         target: the name of a block, or the text of a bracket: then it ends at the frame, before
             the first of its blocks.
         text: what happens on the way, ``@ W_query``.
-        weight: from 0 to 1, how thick a straight line down is to be; its text is said, not drawn.
+        weight: from 0 on, how thick a straight line down is to be; its text is said, not drawn.
         via: the way to take: ``right`` leads out and in again at the right, within a column;
             ``below`` out at the bottom and along the gap there, to a row further down or the same.
         sign: whether the text alone is drawn, between two neighbours, as in ``weights @ values``.
+
+    Raises:
+        ValueError: it leads nowhere, or there is no such way or weight.
     """
 
     source: str | tuple[str, ...]
@@ -209,6 +231,14 @@ class Arrow:
 
     def __post_init__(self):
         _check_choice("via", self.via, WAYS)
+        if not self.sources or self.target in self.sources:
+            raise ValueError(
+                f"an arrow must lead from one block to another, got {self.source!r} to "
+                f"{self.target!r}"
+            )
+        if self.weight is not None and not 0 <= self.weight < math.inf:
+            raise ValueError(f"weight must be a finite number from 0 on, got {self.weight!r}")
+        object.__setattr__(self, "text", visible(self.text, LONGEST_NAME))
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -222,7 +252,8 @@ class Bracket:
 
     Args:
         text: what they are, ``head 0``.
-        blocks: their names. Nothing else may stand between them.
+        blocks: their names. Nothing else may stand between them; two brackets lie one within the
+            other, or apart.
         state: as for a block.
     """
 
@@ -232,6 +263,21 @@ class Bracket:
 
     def __post_init__(self):
         _check_choice("state", self.state, STATES)
+        if not self.blocks:
+            raise ValueError(f"bracket {self.text!r} must go round a block, got none")
+
+    @property
+    def words(self) -> str:
+        """What is written on the frame."""
+        return visible(self.text, LONGEST_NAME)
+
+
+def _pairs(name: str, values: Any) -> np.ndarray:
+    """Return vectors of two numbers, (n, 2)."""
+    vectors = to_floats(values, name)
+    if vectors.ndim != 2 or vectors.shape[1] != 2 or not np.isfinite(vectors).all():
+        raise ValueError(f"{name} must be finite and (n, 2), got {vectors.shape}")
+    return vectors
 
 
 def _check_choice(name: str, value: Any, choices: tuple) -> None:
@@ -241,7 +287,7 @@ def _check_choice(name: str, value: Any, choices: tuple) -> None:
 
 
 def _check_index(name: str, value: int | None, count: int) -> None:
-    if value is not None and not 0 <= value < count:
+    if value is not None and not (isinstance(value, Integral) and 0 <= value < count):
         raise ValueError(f"{name} must be from 0 to {count - 1}, got {value!r}")
 
 
@@ -249,4 +295,4 @@ def _labels(name: str, labels: Sequence[str] | None, count: int) -> tuple[str, .
     if labels is None:
         return None
     check_labels(count, **{name: labels})
-    return tuple(map(str, labels))
+    return tuple(map(visible, labels))

@@ -5,6 +5,7 @@ import json
 import math
 
 from chapter3_helpers._figures.colours import CELL_BORDER
+from chapter3_helpers._figures.writing import visible
 from chapter3_helpers.diagrams.core import drawing
 from chapter3_helpers.diagrams.core.graph import Graph
 from chapter3_helpers.diagrams.core.painting import EMPTY, drawn
@@ -28,7 +29,7 @@ def draw(graph: Graph, description: str, strips: bool) -> str:
     first = next(item for item in scene.items if isinstance(item, Group))
     pieces = [
         f'<svg viewBox="0 0 {scene.width:.0f} {scene.height:.0f}" width="{scene.width:.0f}" '
-        f'role="group" aria-label="{html.escape(said[0])}" '
+        f'role="group" aria-label="{_escape(said[0])}" '
         'style="max-width:100%;height:auto;font-family:var(--jp-ui-font-family,sans-serif)">'
         f"<desc>{html.escape(said[-1])}</desc>{SIZES}"
     ]
@@ -43,11 +44,11 @@ def draw(graph: Graph, description: str, strips: bool) -> str:
 def _group(group: Group, strips: bool, first: bool) -> str:
     """Draw a block under its name."""
     block = group.block
-    label = html.escape(block.label)
+    label = _escape(block.label)
     grips = any(isinstance(part, Grip) for part in group.items)
     role = 'role="group"' if grips else 'role="img"'
     if strips:
-        name = html.escape(block.name)
+        name = _escape(block.name)
         stop = f"data-stop=strip tabindex={0 if first else -1}"
         role = f'role="button" data-strip="{name}" {stop}'
     inside = "".join(
@@ -72,7 +73,7 @@ def _paint(item) -> str:
         return (
             f"<text x={item.x:.1f} y={item.y:.1f} font-size={item.size:g} "
             f'text-anchor={item.anchor} fill="{_tone(item.tone)}"{bold} '
-            f'style="pointer-events:none">{html.escape(item.text)}</text>'
+            f'style="pointer-events:none">{_escape(item.text)}</text>'
         )
     if isinstance(item, Grip):
         return _grip(item)
@@ -90,7 +91,7 @@ def _grip(item: Grip) -> str:
     """Draw nothing but a place for mouse, finger and keyboard."""
     x, y = item.vector
     moves = html.escape(json.dumps(item.moves, separators=(",", ":")))
-    name = html.escape(item.moves["name"])
+    name = _escape(item.moves["name"])
     return (
         f'<circle data-drag="{moves}" data-stop="drag {name}" tabindex=0 role=slider '
         f'aria-label="head of {name}, moved by the four arrow keys" '
@@ -99,9 +100,14 @@ def _grip(item: Grip) -> str:
     )
 
 
+def _escape(text: str) -> str:
+    """Make a text safe inside SVG, in attributes too."""
+    return html.escape(visible(text))
+
+
 def _safe(text: str) -> str:
     """Escape a text where it may need it; most are numbers."""
-    return html.escape(text) if "<" in text or "&" in text else text
+    return _escape(text) if "<" in text or "&" in text else text
 
 
 def _tone(tone: str) -> str:
