@@ -398,7 +398,7 @@ def _read_gguf(path: Path, _: int) -> Gguf:
     except (struct.error, ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path} must be a whole GGUF file of version 2 or 3, with the lowest byte of a number "
-            f"first, got one that cannot be read ({error}). Copy it again"
+            f"first, got one that cannot be read ({error}). Copy it again, or update gguf"
         ) from error
     return Gguf(Config(settings, path), tensors)
 

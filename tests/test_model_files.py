@@ -386,6 +386,15 @@ def test_a_file_that_ends_early_is_refused_wherever_it_ends(tmp_path):
     assert read_gguf(tmp_path / "cut").weight("second").tolist() == draw(3).tolist()
 
 
+def test_a_kind_of_number_that_is_newer_than_the_package_is_refused(tmp_path):
+    path = write_gguf(tmp_path / "new", {"general.architecture": "x"}, {"table": draw(5, 4)})
+    whole = bytearray(path.read_bytes())
+    whole[whole.index(b"table") + 5 + 4 + 2 * 8] = 250  # after the number of sizes, and the sizes
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match=r"\(250 is not a valid .*\)\. .* or update gguf$"):
+        read_gguf(path)
+
+
 def big_endian(path):
     writer = gguf.GGUFWriter(path, "llama", endianess=gguf.GGUFEndian.BIG)
     writer.write_header_to_file()

@@ -5,13 +5,16 @@ What a machine without enough memory does is not tested.
 
 import copy
 import functools
+import itertools
 import json
 import math
+import os
 import pickle
 
 import gguf
 import numpy as np
 import pytest
+import regex
 import torch
 import transformers
 from gguf import GGMLQuantizationType as Type
@@ -23,7 +26,7 @@ from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 from transformers.models.llama.modeling_llama import LlamaRMSNorm, LlamaRotaryEmbedding
 
 from chapter3_helpers import model_files, real_model
-from chapter3_helpers.model_files import read_gguf
+from chapter3_helpers.model_files import read_gguf, read_tokenizer
 from chapter3_helpers.real_model import (
     GatedFeedForward,
     Llama,
@@ -808,3 +811,158 @@ def test_the_command_line_answers_word_by_word(tokenizer, gguf_file, monkeypatch
     main(["--plain", "--tokens", "3", "Who?"])
     assert capsys.readouterr().out == " n\N{REPLACEMENT CHARACTER}\n"
     assert model.read[0] == tokenizer.encode("Who?").ids
+
+
+# SmolLM2-135M-Instruct, which set-up brings
+
+
+@pytest.fixture(scope="module")
+def real():
+    """The model and its tokenizer, read once for all tests."""
+    if model_files.model_path() is None:
+        reason = "the real model is not installed: make setup"
+        pytest.fail(reason) if os.environ.get("REQUIRE_MODEL") else pytest.skip(reason)
+    return load_llama().requires_grad_(False), read_tokenizer()
+
+
+CONTINUED = {  # prompts, and what the model says first, by logits that lie at least .2 apart
+    "The sun was setting behind the": " horizon, casting a golden glow over the entire scene.",
+    "She looked at him and": " said, \"I'm sorry, I'm not sure I'm ready to talk about it.\"",
+    "My name is Quembyra. Nice to meet you, Quem": "byra. I'm a",
+    chat("What is the capital of Russia?"): "The capital of Russia is Moscow.",
+    chat("Which animal says meow?"): 'The answer is: The animal that says "meow" is a cat.',
+}
+PARAGRAPH = (
+    "Attention lets each token look at the tokens before it. A query is compared with every key, "
+    "the scores become weights, and the weights mix the values."
+)
+
+
+def test_135M_has_the_sizes_that_were_published(real):
+    model, tokenizer = real
+    assert sum(parameter.numel() for parameter in model.parameters()) == 134_515_008
+    assert model.output.weight is model.embedding.weight
+    assert (len(model.blocks), model.context_length) == (30, 8192)
+    block = model.blocks[29]
+    heads = block.attention
+    assert (heads.num_heads, heads.num_kv_heads, heads.head_dim, heads.theta) == (9, 3, 64, 1e5)
+    assert block.feed_forward.up.weight.shape == (1536, 576)
+    assert block.norm1.eps == pytest.approx(1e-5)
+    assert tokenizer.get_vocab_size() == len(model.embedding.weight) == 49_152
+
+
+def test_135M_computes_what_transformers_computes(real):
+    """Logits and weights of all layers, and 40 tokens of five prompts, each among the likeliest."""
+    model, tokenizer = real
+    theirs = theirs_in(model_files.model_path())
+    ids = torch.tensor([tokenizer.encode(PARAGRAPH).ids, tokenizer.encode(PARAGRAPH).ids[::-1]])
+    expected = theirs(ids, output_attentions=True)
+    torch.testing.assert_close(model(ids), expected.logits, atol=1e-3, rtol=0)
+    for weights, wanted in zip(model.attention_weights(ids), expected.attentions, strict=True):
+        torch.testing.assert_close(weights, wanted, atol=1e-4, rtol=0)
+    for prompt, text in CONTINUED.items():
+        read = tokenizer.encode(prompt).ids
+        new = list(next_ids(model, read, 40))
+        assert tokenizer.decode(read + new).startswith(tokenizer.decode(read) + text)
+        logits = theirs(torch.tensor([read + new])).logits[0, len(read) - 1 : -1]  # (40, 49152)
+        chosen = logits[range(40), new]
+        torch.testing.assert_close(chosen, logits.amax(dim=-1), atol=2e-3, rtol=0)
+
+
+def test_135M_may_read_in_chunks_and_token_by_token(real):
+    model, tokenizer = real
+    ids = torch.tensor(tokenizer.encode(PARAGRAPH).ids)
+    expected = model(ids)
+    for size in (1, 7):
+        caches = model.new_caches()
+        found = torch.cat([model(chunk, caches) for chunk in ids.split(size)])
+        torch.testing.assert_close(found, expected, atol=1e-3, rtol=0)
+
+
+def test_135M_answers_on_the_command_line(real, capsys):
+    main(["What is the capital of Japan?"])
+    assert capsys.readouterr().out == "The capital of Japan is Tokyo.\n"
+
+
+WORDS = (
+    *("attention", "naïveté", "προσοχή", "внимание", "انتباه", "תשומת לב", "ध्यान देना"),
+    *("ความสนใจ", "我想吃酸菜鱼", "アテンション 注意"),
+)
+FORMS = (
+    *(
+        "{}",
+        " {}",
+        "{} ",
+        "  {}\n\n {}",
+        "{}\t\t{}",
+        "{}\r\n {}",
+        "\u00a0{}\u3000",
+        "\u200b{}\u2028",
+    ),
+    *("{}2024", "123 456 {}", "{} ٣٤ ३४", "½{}² Ⅷ①", "第3{}", "{}'s '{}'", "we'll {}'VE 'd"),
+    *(
+        "...{}___!?",
+        "🙂{}👨‍👩‍👧",
+        "e\u0301{}\x00\x7f",
+        "<|im_start|>{}<|im_end|>",
+        "<|im_start |>{}\ufffd",
+    ),
+)
+PIECES = (  # GPT-2's, as published
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+)
+
+
+def letters_of_bytes():
+    """Return the letter that GPT-2's tokenizer writes for each byte: itself where it is visible."""
+    visible = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in visible]
+    return {byte: chr(byte) for byte in visible} | {b: chr(256 + n) for n, b in enumerate(others)}
+
+
+def merged(piece, ranks):
+    """Merge the pair that was merged first, again and again."""
+    tokens = [*piece]
+    while pairs := [*itertools.pairwise(tokens)]:
+        first = min(pairs, key=lambda pair: ranks.get(pair, math.inf))
+        if first not in ranks:
+            break
+        place = pairs.index(first)
+        tokens[place : place + 2] = ["".join(first)]
+    return tokens
+
+
+def test_135M_cuts_texts_by_the_rule_of_its_file(real):
+    """Marks are cut out first, then each digit for itself; then come GPT-2's pieces, as bytes.
+
+    200 texts in ten scripts. The tokenizer that ``transformers`` makes of this file has no rule for
+    digits: it differs in 20 of them, those with digits that are no ASCII.
+    """
+    _, tokenizer = real
+    settings = read_gguf(model_files.model_path()).settings
+    names = settings["tokenizer.ggml.tokens"]
+    ids = {name: number for number, name in enumerate(names)}
+    merges = settings["tokenizer.ggml.merges"]
+    ranks = {tuple(pair.split(" ")): rank for rank, pair in enumerate(merges)}
+    kinds = zip(names, settings["tokenizer.ggml.token_type"], strict=True)
+    marks = [name for name, kind in kinds if kind == 3]
+    assert len(marks) == 17
+    cut_marks = regex.compile(f"({'|'.join(map(regex.escape, marks))})")
+    letters = letters_of_bytes()
+    texts = [form.format(*[word] * 2) for form in FORMS for word in WORDS]
+    assert len(set(texts)) == 200
+    for text in texts:
+        expected = []
+        for part in cut_marks.split(text):
+            if part in marks:
+                expected.append(part)
+                continue
+            for run in regex.split(r"(\p{N})", part):
+                for piece in regex.findall(PIECES, run):
+                    expected += merged("".join(letters[byte] for byte in piece.encode()), ranks)
+        encoded = tokenizer.encode(text)
+        assert encoded.tokens == expected, text
+        assert encoded.ids == [ids[token] for token in expected]
+        assert tokenizer.decode(encoded.ids, skip_special_tokens=False) == text
+        plain = cut_marks.sub("", text)
+        assert tokenizer.decode(encoded.ids) == plain
