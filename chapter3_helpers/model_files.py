@@ -404,7 +404,10 @@ def _read_gguf(path: Path, _: int) -> Gguf:
 
 
 class _GgufReader:
-    """Takes the values of a GGUF file from its beginning on, one after another."""
+    """Takes the values of a GGUF file from its beginning on, one after another.
+
+    The kind of a value is a number: for most kinds a letter of the module struct reads it.
+    """
 
     NUMBERS: ClassVar = dict(zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True))
     TEXT, LIST = 8, 9

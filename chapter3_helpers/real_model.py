@@ -336,7 +336,7 @@ def _sizes_in_gguf(gguf: Gguf) -> dict:
     for name in ("rope.dimension_count", "attention.key_length", "attention.value_length"):
         settings.one_of(f"llama.{name}", (head_dim,), head_dim)
     settings.one_of("llama.rope.scaling.type", ("none",), "none")
-    settings.one_of("split.count", (0, 1), 1)  # of several files the package gguf can make one
+    settings.one_of("split.count", (0, 1), 1)  # parts are joined by llama-gguf-split
     return sizes
 
 
