@@ -7,9 +7,9 @@ import contextlib
 import copy
 import math
 import sys
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
@@ -97,6 +97,9 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
+KEPT = "_kept_by_chapter3_helpers"  # an attribute of what makes models
+
+
 class Trained(NamedTuple):
     """A training from its start to its end."""
 
@@ -109,7 +112,6 @@ class Trained(NamedTuple):
         return self.states[len(self.losses)]
 
 
-@cache
 def trained(
     make: Callable[..., nn.Module],
     train: Callable[..., list[float]],
@@ -120,7 +122,8 @@ def trained(
     """Make a model, train it, and keep it: the same call again returns the same model.
 
     So a notebook and its explorer share a model. ``make`` and ``train`` are compared as objects,
-    not by name, so a class that was written anew under its old name is trained anew.
+    not by name, so a class that was written anew under its old name is trained anew, and its models
+    go with the former class.
 
     Args:
         make: a class, or a function that returns a model.
@@ -137,8 +140,22 @@ def trained(
     >>> list(states), len(losses)
     ([0, 10, 20], 20)
     """
-    with as_torch_starts(), seeded(seed):
-        return run(make(*arguments), train, every)
+    kept = _kept_by(make).setdefault(train, {})
+    if (arguments, every, seed) not in kept:
+        with as_torch_starts(), seeded(seed):
+            kept[arguments, every, seed] = run(make(*arguments), train, every)
+    return kept[arguments, every, seed]
+
+
+def _kept_by(make: Callable[..., nn.Module]) -> MutableMapping[Callable, dict]:
+    """Return what was trained of a class: train -> arguments -> ``Trained``.
+
+    It is an attribute of the class. A model knows its class, so a dictionary elsewhere would keep
+    both for ever, even if its keys were weak.
+    """
+    if KEPT not in vars(make):
+        setattr(make, KEPT, WeakKeyDictionary())
+    return vars(make)[KEPT]
 
 
 def run(model: nn.Module, train: Callable[..., list[float]], every: int | None) -> Trained:

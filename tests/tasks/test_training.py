@@ -4,6 +4,8 @@ And a model is trained once, and never mistaken for another.
 """
 
 import contextlib
+import gc
+from weakref import WeakSet
 
 import pytest
 import torch
@@ -18,6 +20,7 @@ from chapter3_helpers.tasks import (
     phrases,
     pronouns,
     riddles,
+    training,
     translators,
     who_whom,
 )
@@ -114,7 +117,8 @@ def another_layer():
 @pytest.fixture(autouse=True)
 def _forget():
     CALLS.clear()
-    trained.cache_clear()
+    for make in (Layer, Dropping):
+        training._kept_by(make).clear()
 
 
 def test_the_same_model_is_trained_once_and_any_other_anew():
@@ -130,6 +134,32 @@ def test_the_same_model_is_trained_once_and_any_other_anew():
     ]
     assert len(CALLS) == 6
     assert len({id(learned.model) for learned in [first, *others]}) == 6
+
+
+def test_a_class_or_a_training_of_a_cell_is_let_go_once_it_is_written_anew():
+    def another_train():
+        return lambda model, **options: train(model, **options)
+
+    alive = WeakSet()
+    for make, learn in [(another_layer(), train), (Layer, another_train())] * 2:
+        learned = trained(make, learn, 3, 2)
+        assert trained(make, learn, 3, 2) is learned
+        alive |= {learned.model, make if make is not Layer else learn}
+    assert len(CALLS) == 2  # of either, the second time asks for what is kept
+    del make, learn, learned
+    CALLS.clear()
+    gc.collect()
+    assert not alive
+
+
+class ByParent(Layer):
+    pass
+
+
+def test_a_class_does_not_take_the_models_of_its_parent():
+    parent = trained(Layer, train, 3, 2)
+    assert type(trained(ByParent, train, 3, 2).model) is ByParent
+    assert trained(Layer, train, 3, 2) is parent
 
 
 def test_states_are_those_before_their_batch_and_the_last_one_is_the_model(capsys):
@@ -180,7 +210,7 @@ def train_dropping(model, **options):
 @pytest.mark.parametrize("switch", SWITCHES)
 def test_what_is_kept_learns_the_same_whatever_a_reader_has_switched(switch):
     expected = trained(Dropping, train_dropping, 3)
-    trained.cache_clear()
+    training._kept_by(Dropping).clear()
     torch.manual_seed(31)
     random_numbers = torch.get_rng_state()
     with SWITCHES[switch]():

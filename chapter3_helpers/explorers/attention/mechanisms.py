@@ -110,7 +110,7 @@ def _arguments(attention_class: type[nn.Module], sizes: Mapping[str, Any]) -> di
     return {p.name: sizes[p.name] for p in parameters if p.name in sizes}
 
 
-@lru_cache(maxsize=8)  # another head or row needs no new matrices
+@lru_cache(maxsize=1)  # another head or row needs no new matrices; a former class is let go
 def _made_by_hand(
     attention_class: type[nn.Module],
     arguments: tuple[tuple[str, Any], ...],
