@@ -1,8 +1,10 @@
 """The big explorer shows a class that a reader wrote in a cell: undecorated, and perhaps edited."""
 
+import functools
 import inspect
 import re
 import sys
+import types
 
 import pytest
 import torch
@@ -22,6 +24,9 @@ from chapter3_helpers.explorers.attention.mechanisms import (
 )
 from chapter3_helpers.explorers.core.panels import Note
 from chapter3_helpers.fused_multihead import MultiHeadAttention
+from chapter3_helpers.induction_heads import LetterReader
+from chapter3_helpers.masking import mask_scores
+from chapter3_helpers.tasks.training import Trained
 from tests.explorers import find, run
 from tools.notebook_files import explorer_calls
 from tools.stills import first_state
@@ -173,6 +178,87 @@ class NoWeights(nn.Module):
 def test_what_is_no_such_class_is_refused(given, words):
     with pytest.raises(TypeError, match=f"^attention_class must be .*{re.escape(words)}$"):
         explorers.attention_explorer(given)
+
+
+def same(scores):
+    return mask_scores(scores)
+
+
+def timed(function):
+    return functools.wraps(function)(lambda scores: function(scores).clamp(min=-9))
+
+
+class Outer:
+    class Inner(CausalAttention):
+        pass
+
+
+def local_class(kind):
+    class Local(kind):
+        pass
+
+    return Local
+
+
+def lines_of(explorer) -> list[str]:
+    return explorer.code(explorer.settings).partition("\n\n#")[0].splitlines()
+
+
+@pytest.mark.parametrize(
+    ("explorer", "argument", "given", "kind"),
+    [
+        ("masking", "mask_scores", lambda scores: scores, "function"),
+        ("masking", "mask_scores", timed(mask_scores), "function"),  # it is called mask_scores, too
+        ("masking", "mask_scores", torch.relu, "function"),  # of no module
+        ("masking", "mask_scores", torch.Tensor.relu, "function"),
+        ("attention", "attention_class", Outer.Inner, "class"),
+        ("attention", "attention_class", local_class(CausalAttention), "class"),
+        ("induction_heads", "reader_class", local_class(LetterReader), "class"),
+        ("induction_heads", "reader_class", lambda *sizes: LetterReader(*sizes), "function"),
+        ("induction_heads", "reader_class", functools.partial(LetterReader), "function"),
+    ],
+)
+def test_what_no_name_leads_to_is_said_in_a_comment_and_then_the_lines_run(
+    explorer, argument, given, kind, monkeypatch
+):
+    def untrained(kind, *sizes):
+        torch.manual_seed(1)
+        return Trained({0: kind(*sizes)}, [])
+
+    monkeypatch.setattr("chapter3_helpers.explorers.induction_heads.trained_reader", untrained)
+    own = getattr(explorers, f"{explorer}_explorer")(given)
+    lines = lines_of(own)
+    assert f"# {argument} is the {kind} that you gave to this explorer" in lines
+    assert f"    {argument}={argument}," in lines
+    state = own.state(own.settings)
+    found = run(lines, **{argument: given})["state"]
+    torch.testing.assert_close(found.weights, state.weights, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("explorer", "given", "line"),
+    [
+        ("masking", same, f"from {__name__} import same"),
+        ("masking", torch.nn.functional.relu, "from torch.nn.functional import relu"),
+        ("masking", mask_scores, "from chapter3_helpers.masking import mask_scores"),
+        ("attention", Doubled, f"from {__name__} import Doubled"),
+    ],
+)
+def test_what_a_name_leads_to_is_imported(explorer, given, line):
+    own = getattr(explorers, f"{explorer}_explorer")(given)
+    assert line in lines_of(own)
+    assert not any(line.startswith("#") for line in lines_of(own))
+    assert "state" in run(lines_of(own))
+
+
+def test_a_function_of_the_notebook_is_called_by_its_name_until_the_name_means_another(monkeypatch):
+    own = types.FunctionType(same.__code__, globals(), "own")
+    own.__module__, own.__qualname__ = "__main__", "own"
+    explorer = explorers.masking_explorer(own)
+    notebook = sys.modules["__main__"]
+    for means, argument in ((own, "own"), (same, "mask_scores")):
+        monkeypatch.setattr(notebook, "own", means, raising=False)
+        assert f"    mask_scores={argument}," in lines_of(explorer)
 
 
 def test_a_still_runs_the_cell_of_its_class_and_no_other():

@@ -496,22 +496,36 @@ def call_as_text(function: Callable[..., Any], settings: Settings) -> str:
     """Return lines of Python that call a state function with the settings that it names.
 
     A class or a function stands there by its name; one that a reader wrote is defined in the
-    notebook.
+    notebook. Where no name leads to it, as to a lambda, a comment says what to put there.
     """
     values = {**arguments(function, settings), **getattr(function, "keywords", {})}
     function = getattr(function, "func", function)
-    named = [value for value in values.values() if callable(value)]
-    imported = [function, *(thing for thing in named if thing.__module__ != "__main__")]
-    lines = [f"from {thing.__module__} import {thing.__name__}" for thing in imported]
-    lines += ["", f"state = {function.__name__}("]
-    return "\n".join([*lines, *(f"    {name}={_text(v)}," for name, v in values.items()), ")"])
+    imports, comments, written = [_import(function)], [], {}
+    for name, value in values.items():
+        if not callable(value):
+            written[name] = repr(round(value, 9) if isinstance(value, float) else value)
+        elif _is_found(value):
+            imports += [_import(value)] * (value.__module__ != "__main__")
+            written[name] = value.__name__
+        else:
+            kind = "class" if isinstance(value, type) else "function"
+            comments.append(f"# {name} is the {kind} that you gave to this explorer")
+            written[name] = name
+    given = [f"    {name}={value}," for name, value in written.items()]
+    return "\n".join([*comments, *imports, "", f"state = {function.__name__}(", *given, ")"])
 
 
-def _text(value: Any) -> str:
-    """Write a setting as Python; steps of a slider add up to 0.7000000000000001, say."""
-    if callable(value):
-        return value.__name__
-    return repr(round(value, 9) if isinstance(value, float) else value)
+def _import(thing: Any) -> str:
+    return f"from {thing.__module__} import {thing.__name__}"
+
+
+def _is_found(thing: Any) -> bool:
+    """Return whether a class or a function is what its name means where it was written."""
+    name, module = getattr(thing, "__name__", ""), getattr(thing, "__module__", None)
+    if not name.isidentifier() or name != getattr(thing, "__qualname__", ""):
+        return False
+    elsewhere = thing if module == "__main__" else None  # a cell may be run by something else
+    return getattr(sys.modules.get(module), name, elsewhere) is thing
 
 
 def explorer_function(
