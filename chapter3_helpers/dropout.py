@@ -12,6 +12,8 @@ import math
 import numpy as np
 import torch
 
+from chapter3_helpers._switches import as_torch_starts, seeded
+
 GENERATORS = ("native", "mkl")
 
 # MCG31m1, the multiplicative congruential generator of Intel's MKL
@@ -53,7 +55,7 @@ def dropout_mask(
         raise ValueError(f"generator must be one of {', '.join(GENERATORS)}, got {generator!r}")
     if generator == "native":
         twister = torch.Generator().manual_seed(seed)
-        draws = torch.rand(shape, dtype=torch.float64, generator=twister)
+        draws = torch.rand(shape, dtype=torch.float64, device="cpu", generator=twister)
         return draws < 1 - p
     first_draw = np.random.RandomState(seed).randint(0, 2**32, dtype=np.uint32)
     draws = mcg31_states(int(first_draw), math.prod(shape)) / MKL_MODULUS
@@ -102,8 +104,7 @@ def cpu_dropout_generator() -> str:
     True
     """
     shape, seed = (8, 8), 123
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with as_torch_starts(), seeded(seed):
         drawn = torch.nn.functional.dropout(torch.ones(shape), p=0.5) > 0
     for generator in GENERATORS:
         if torch.equal(drawn, dropout_mask(shape, 0.5, seed, generator)):

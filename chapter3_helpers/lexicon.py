@@ -110,5 +110,5 @@ def embed_by_features(text: str) -> tuple[tuple[str, ...], torch.Tensor, tuple[b
     found = [features_of(token) for token in tokens]
     for row, names in zip(x, found, strict=True):
         if names:
-            row.copy_(torch.tensor([float(feature in names) for feature in FEATURES]))
+            row.copy_(x.new_tensor([feature in names for feature in FEATURES]))
     return tokens, x, tuple(map(bool, found))

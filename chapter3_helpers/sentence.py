@@ -78,7 +78,8 @@ def embed_text(text: str, d_in: int = 3, seed: int = 123) -> tuple[tuple[str, ..
         seed: another seed gives every token another vector.
 
     Returns:
-        The tokens, as ``split_tokens`` finds them, and a float32 tensor of shape (T, d_in).
+        The tokens, as ``split_tokens`` finds them, and a float32 tensor of shape (T, d_in) on the
+        CPU.
 
     Raises:
         TypeError: ``text`` is not a string.
@@ -119,4 +120,4 @@ def _token_vector(token: str, d_in: int, seed: int) -> torch.Tensor:
     """Draw the vector of one token from a generator seeded by the token itself."""
     digest = hashlib.sha256(f"{seed}:{token}".encode()).digest()
     generator = torch.Generator().manual_seed(int.from_bytes(digest[:4], "big"))
-    return torch.rand(d_in, generator=generator)
+    return torch.rand(d_in, generator=generator, dtype=torch.float32, device="cpu")

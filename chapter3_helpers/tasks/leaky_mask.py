@@ -71,6 +71,7 @@ class LeakyLanguageModel(nn.Module):
         return self.word_embedding(ids) + self.place_embedding.weight[: ids.shape[-1]]
 
 
+@as_torch_starts()
 def random_sentences(count: int, length: int, generator: torch.Generator) -> torch.Tensor:
     """Start anywhere and go on with one of the two followers: ids (count, length).
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.induction_heads import LetterReader
 from chapter3_helpers.recurrent import ALPHABET, tokenize
 from chapter3_helpers.tasks.next_word import next_token_losses
@@ -36,6 +37,7 @@ def decode(ids: torch.Tensor) -> str:
     return "".join(ALPHABET[i] for i in ids.tolist())
 
 
+@as_torch_starts()
 def draw_texts(count: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw texts (count, 24), a repeated phrase each, and the lengths of the phrases (count,)."""
     lengths = torch.randint(4, 12, (count, 1), generator=generator)

@@ -76,7 +76,8 @@ def split_sentences() -> Split:
                 sentences = new_pairs if (adjective, noun) in NEW_PAIRS else known_pairs
                 statement = f"the {animal} {verb} the {drink} in the {vessel}"
                 sentences.append(f"{statement} because it was {adjective}")
-    order = torch.randperm(len(known_pairs), generator=torch.Generator().manual_seed(0)).tolist()
+    generator = torch.Generator().manual_seed(0)
+    order = torch.randperm(len(known_pairs), generator=generator, device="cpu").tolist()
     shuffled = [known_pairs[i] for i in order]
     return Split(shuffled[:1000], shuffled[1000:], new_pairs)
 

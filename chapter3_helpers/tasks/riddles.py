@@ -15,6 +15,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.tasks.training import minimise
 
 CLUES = {  # what it sounds like, what it usually eats
@@ -60,6 +61,7 @@ class Riddle(NamedTuple):
     animal: str
 
 
+@as_torch_starts()
 def draw(names: Sequence[str], seed: int = 0) -> list[Riddle]:
     """Draw a riddle for each name; the animals take turns, so ``NAMES`` has ten of each.
 

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.recurrent import ALPHABET, tokenize
 from chapter3_helpers.tasks.training import Trained, minimise, trained
 
@@ -26,6 +27,7 @@ def translation(letters: torch.Tensor) -> torch.Tensor:
     return letters.flip(-1)
 
 
+@as_torch_starts()
 def random_words(count: int, length: int, seed: int | torch.Generator = 0) -> torch.Tensor:
     """Draw words of random letters, (count, length); ``seed`` may be a running generator.
 

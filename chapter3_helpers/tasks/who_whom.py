@@ -16,6 +16,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import embed_text, split_tokens
 from chapter3_helpers.tasks.training import Trained, minimise, trained
@@ -84,6 +85,7 @@ def word_vectors(words: Sequence[str]) -> torch.Tensor:
     return _centre(torch.stack([_word_vector(word) for word in words]))
 
 
+@as_torch_starts()
 def _word_vector(word: str) -> torch.Tensor:
     """Return 16 numbers in [0, 1). Those of 感谢 are made of the numbers of its two characters."""
     characters = embed_text(word, D_WORD)[1]  # (C, 16); a word such as Ann counts as one
@@ -160,7 +162,7 @@ def _answers(reader: nn.Module, x: torch.Tensor, words: torch.Tensor) -> torch.T
 def _sentences(who: torch.Tensor, verb: torch.Tensor, whom: torch.Tensor) -> torch.Tensor:
     """Put words (..., 16) together to sentences (..., 4, 20)."""
     words = torch.broadcast_tensors(who, verb, whom, word_vectors(["."])[0])
-    places = torch.eye(T).expand(*who.shape[:-1], T, T)
+    places = torch.eye(T, dtype=who.dtype, device=who.device).expand(*who.shape[:-1], T, T)
     return torch.cat([torch.stack(words, dim=-2), places], dim=-1)
 
 

@@ -4,15 +4,19 @@ Bounds hold for the seeds 0 to 5, with room to spare.
 """
 
 import math
+import operator
 from functools import cache, partial
 
 import pytest
 import torch
 
 from chapter3_helpers.causal_attention import CausalAttention
+from chapter3_helpers.dropout import cpu_dropout_generator, dropout_mask
+from chapter3_helpers.lexicon import embed_by_features
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.positions import linear_bias
 from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder
+from chapter3_helpers.sentence import embed_text
 from chapter3_helpers.tasks import (
     last_holder,
     leaky_mask,
@@ -27,10 +31,41 @@ from chapter3_helpers.tasks.last_holder import StoryReader, none
 from chapter3_helpers.tasks.training import trained
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from chapter3_helpers.transformer_block import MinimalLanguageModel
+from tests.switches import SWITCHES
 
 SPLIT = pronouns.split_sentences()
 RIDDLES = riddles.draw(riddles.NAMES)
 TEXT = torch.tensor([0, 1, 2, 0, 3, 4] * 30)  # what follows a 0 depends on the token before it
+
+
+def numbered(seed=3):
+    return torch.Generator().manual_seed(seed)
+
+
+DRAWN = {
+    "embed_text": lambda: embed_text("Ann 鱼", 7)[1],
+    "embed_by_features": lambda: embed_by_features("The cat saw a gnu")[1],
+    "native dropout": lambda: dropout_mask((5, 7), 0.5, 1),
+    "mkl dropout": lambda: dropout_mask((5, 7), 0.5, 1, "mkl"),
+    "this CPU's dropout": cpu_dropout_generator,
+    "pronouns": pronouns.split_sentences,
+    "riddles": lambda: riddles.draw(riddles.NAMES),
+    "words": lambda: translators.random_words(3, 5),
+    "sentences": lambda: leaky_mask.random_sentences(3, 5, numbered()),
+    "phrases": lambda: phrases.draw_texts(3, numbered())[0],
+    "who and whom": lambda: who_whom.encode("感谢 thanked Bob")[1],
+}
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
+def test_what_a_seed_draws_is_the_same_and_on_the_cpu_whatever_a_reader_has_switched(draw, switch):
+    expected = draw()
+    with SWITCHES[switch]():
+        drawn = draw()
+    assert getattr(drawn, "dtype", None) == getattr(expected, "dtype", None)
+    same = torch.equal if isinstance(expected, torch.Tensor) else operator.eq
+    assert same(drawn, expected)
 
 
 def reader(num_heads):
