@@ -3,10 +3,12 @@
 import base64
 import io
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+import transformers
 from PIL import Image
 
 from chapter3_helpers.explorers import model_explorer
@@ -14,6 +16,8 @@ from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, render
 from chapter3_helpers.explorers.model.measures import measure
 from chapter3_helpers.explorers.model.montage import Large
 from chapter3_helpers.explorers.model.reading import read_weights
+from chapter3_helpers.explorers.model.text import Text
+from chapter3_helpers.explorers.model.tokens import readable
 from chapter3_helpers.masking import causal_mask
 from tests.explorers import find, run
 
@@ -96,6 +100,230 @@ def _start(handed):
     return model_explorer(handed, [*TOKENS, "end"]).settings
 
 
+def after(cached: int, weights: torch.Tensor = WEIGHTS) -> list[torch.Tensor]:
+    """What a model returns that had read so many tokens before."""
+    return [layer[None, :, cached:] for layer in weights]
+
+
+@pytest.mark.parametrize(
+    ("handed", "tokens", "first"),
+    [
+        (after(3), TOKENS, 3),
+        (after(4), TOKENS, 4),  # one row
+        (WEIGHTS[:, :, 2:], TOKENS, 2),
+        ([[layer[:, :, :2, :4] for layer in after(2)], after(4)], TOKENS, 2),  # two, then one
+        ([[layer[:, :, :2, :4] for layer in after(2)], after(4)], [*TOKENS, "end"], 2),
+        ([after(3)], TOKENS, 3),
+        ([[torch.nn.functional.pad(layer, (0, 4)) for layer in after(3)]], TOKENS, 3),  # with room
+    ],
+)
+def test_rows_behind_a_filled_cache_are_those_of_the_last_tokens(handed, tokens, first):
+    read = read_weights(handed, tokens)
+    assert torch.equal(torch.stack(read.layers), WEIGHTS[:, :, first:])
+    assert (read.first, read.tokens, read.keys) == (first, tuple(TOKENS), tuple(TOKENS))
+    assert read.causal
+    subject = model_explorer(handed, tokens, layer=1, head=2, row=0)
+    panels = subject.panels(subject.settings)
+    shown = find(Matrix, panels)
+    assert shown.rows == [f"{n} {token}" for n, token in enumerate(TOKENS)][first:]
+    assert (np.asarray(shown.hidden) == np.triu(np.ones((T, T), bool), 1)[first:]).all()
+    row = find(Bars, panels)
+    assert row.title == f"where {first} {TOKENS[first]} looks"
+    torch.testing.assert_close(torch.tensor(row.values), WEIGHTS[1, 2, first, : first + 1])
+    whole = measure([*WEIGHTS], TOKENS, range(first, T), cross=False, causal=True)
+    found = subject.state(subject.settings).measures
+    torch.testing.assert_close(found.values, whole.values, equal_nan=True)
+
+
+def test_a_long_text_behind_a_filled_cache_is_clicked_by_its_rows():
+    weights, tokens = softmaxed(1, 2, 40, 40), [f"t{n}" for n in range(40)]
+    subject = model_explorer(after(10, weights), tokens, row=29)
+    rows, keys = (p for p in subject.panels(subject.settings) if isinstance(p, Text))
+    assert (rows.tokens[0], len(rows.tokens), len(keys.tokens)) == ("t10", 30, 40)
+    assert 'data-q=29 class=at title="39"' in rows.html()
+    large = find(Large, subject.panels(subject.settings))
+    assert pixels(large.html())[29, 39] <= 100  # the last one looks at itself
+    assert (pixels(large.html())[28, 39], len(large.queries)) == (101, 30)  # it is hidden before
+
+
+@pytest.mark.parametrize("more", [[], ["end"]])
+def test_of_steps_that_each_read_the_whole_text_the_last_is_the_picture(more):
+    steps = [[layer[None, :, :end, :end] for layer in WEIGHTS] for end in (3, 4, 5)]
+    read = read_weights(steps, TOKENS + more)
+    assert torch.equal(torch.stack(read.layers), WEIGHTS)
+    across = [[layer[None, :, :end] for layer in CROSS] for end in (1, 2, 3, 4, 5)]
+    read = read_weights(across, TOKENS + more, KEYS)
+    assert torch.equal(torch.stack(read.layers), CROSS)
+    assert read.unread == tuple(more)
+
+
+BATCH = [torch.stack([layer, layer.roll(1, 0)]) for layer in WEIGHTS]  # two texts, as models do
+STEPS = [
+    [text[:, :, :3, :3] for text in BATCH],
+    *([t[:, :, n : n + 1, : n + 1] for t in BATCH] for n in (3, 4)),
+]
+
+
+@pytest.mark.parametrize(
+    ("handed", "keys"),
+    [
+        (BATCH, None),
+        (tuple(BATCH), None),
+        ([text.numpy() for text in BATCH], None),
+        (torch.stack(BATCH), None),
+        (torch.stack(BATCH).numpy(), None),
+        ([None, *BATCH, None], None),  # layers of another kind have no attention
+        (STEPS, None),
+        (tuple(map(tuple, STEPS)), None),
+        ([[*step, None] for step in STEPS], None),
+        ([[layer.numpy() for layer in step] for step in STEPS], None),
+        ([torch.cat([layer[None]] * 3) for layer in CROSS], KEYS),
+        (
+            [[layer[None, :, n : n + 1].repeat(2, 1, 1, 1) for layer in CROSS] for n in range(T)],
+            KEYS,
+        ),
+        ((torch.ones(1, 5, 9), None, tuple(WEIGHTS[:, None])), None),  # return_dict=False
+        (SimpleNamespace(logits=0, attentions=tuple(WEIGHTS[:, None])), None),
+        (SimpleNamespace(logits=0, attentions=tuple(BATCH)), None),
+        ({"logits": 0, "attentions": tuple(WEIGHTS[:, None])}, None),
+    ],
+)
+def test_the_line_in_the_message_works_for_what_was_handed_over(handed, keys):
+    for _ in range(3):
+        try:
+            read = read_weights(handed, TOKENS, keys)
+            break
+        except (TypeError, ValueError) as error:
+            (line,) = re.findall(r"(?:as in|attentions,|last part,) (.*?)(?:;|$)", str(error))
+            handed = eval(line, {"weights": handed})
+    expected = WEIGHTS if keys is None else CROSS
+    assert torch.equal(torch.stack(read.layers), expected)
+
+
+def test_an_encoder_with_a_decoder_has_three_kinds_of_weights_and_a_cache_has_none():
+    parts = {f"{part}_attentions": () for part in ("encoder", "decoder", "cross")}
+    with pytest.raises(TypeError, match=r"weights\.decoder_attentions or weights\.cross_at"):
+        read_weights(SimpleNamespace(**parts), TOKENS)
+    with pytest.raises(TypeError, match="it keeps keys and values"):
+        read_weights(transformers.DynamicCache(), TOKENS)
+    keys_and_values = tuple(torch.randn(2, 1, 3, T, 4, generator=torch.manual_seed(0)))
+    with pytest.raises(ValueError, match="keys and values of a cache"):
+        read_weights([keys_and_values] * L, TOKENS)
+
+
+def padded(heads: torch.Tensor, left: int, right: int, value: float | None = None) -> torch.Tensor:
+    """Put padding around weights (H, T, T), as eager attention has it: on the left all keys of a
+    row are hidden, so that softmax makes it even; on the right a row looks at the text."""
+    whole = left + len(heads[0]) + right
+    weights = torch.zeros(len(heads), whole, whole)
+    weights[:, left : whole - right, left : whole - right] = heads
+    weights[:, :left] = 1 / whole if value is None else value
+    weights[:, whole - right :, left] = 1
+    return weights
+
+
+TEXT = "abcdabce"
+
+
+@pytest.mark.parametrize(("left", "right"), [(4, 0), (0, 3), (2, 1)])
+def test_padding_counts_in_no_mean_if_a_mask_says_so(left, right):
+    heads = torch.stack([*by_hand(TEXT).values()])
+    tokens = ["<pad>"] * left + [*TEXT] + ["<pad>"] * right
+    mask = torch.tensor([[0] * left + [1] * len(TEXT) + [0] * right])
+    expected = measure([heads], TEXT, range(8), cross=False, causal=True)
+    handed = padded(heads, left, right)
+    for attention_mask in (mask, mask[0].tolist(), mask.bool().numpy(), mask.float()):
+        subject = model_explorer(handed[None], tokens, attention_mask=attention_mask)
+        found = subject.state(subject.settings).measures
+        assert found.names == expected.names
+        torch.testing.assert_close(found.values, expected.values)
+        assert torch.equal(found.rows, expected.rows)
+        assert subject.settings["row"] == left + 7, "the last row of text"
+    note = find(Note, subject.panels(subject.settings)).text
+    assert "Padding, which counts in no mean: " in note
+    everything = model_explorer(handed[None], tokens, attention_mask=torch.ones(len(tokens)))
+    assert not torch.equal(everything.state(everything.settings).measures.values, expected.values)
+
+
+@pytest.mark.parametrize("value", [None, 0.0, float("nan")])
+@pytest.mark.parametrize("later", [True, False])
+def test_rows_that_look_like_padding_are_seen_and_said(value, later):
+    heads = torch.stack([*by_hand(TEXT).values()])
+    if later:  # as in a model that looks at both sides
+        heads[0, 0] = torch.eye(8)[5]
+    tokens = ["<pad>"] * 4 + [*TEXT]
+    subject = model_explorer([padded(heads, 4, 0, value)], tokens)
+    found = subject.state(subject.settings).measures
+    expected = measure([heads], TEXT, range(8), cross=False, causal=not later)
+    torch.testing.assert_close(found.values, expected.values)
+    assert subject.state(subject.settings).read.causal == (not later)
+    note = find(Note, subject.panels(subject.settings)).text
+    assert "as padding does, count in no mean: 0 to 3. attention_mask would say" in note
+    assert "nan" not in subject.view.value
+    subject.set(row=1)
+    assert sum(find(Bars, subject.panels(subject.settings)).values) == pytest.approx(1)
+
+
+def test_an_even_row_of_text_is_no_padding():
+    even = torch.ones(8, 8).tril() / torch.arange(1, 9)[:, None]  # the last one is all even
+    for weights in (even, torch.full((2, 3, 8, 8), 1 / 8), torch.eye(2).flip(0) / 2 + 0.25):
+        tokens = [*TEXT][: weights.shape[-1]]
+        assert read_weights(weights, tokens).is_text.all()
+    one = torch.cat([torch.full((1, 3), 1 / 3), torch.eye(3).flip(0)[:2]])
+    assert read_weights(one, [*"abc"]).is_text.all(), "in a single head it may be even"
+
+
+def test_what_a_model_gives_to_padding_is_said_apart():
+    weights = torch.zeros(1, 1, 4, 4)
+    weights[..., 0], weights[..., 1] = 0.25, 0.75
+    subject = model_explorer(weights, ["<pad>", *"abc"], attention_mask=[0, 1, 1, 1])
+    found = subject.state(subject.settings).measures
+    assert found.names[-1] == "padding"
+    torch.testing.assert_close(found.values[0, [1, -1]], torch.tensor([0.75, 0.25]))
+    assert "0.25 goes to padding" in find(Note, subject.panels(subject.settings)).text
+
+
+def test_a_mask_of_the_prompt_of_the_other_text_or_of_what_was_generated_fits():
+    handed = generated(WEIGHTS, 3)
+    for mask, text in (([0, 1, 1], 4), ([0, 1, 1, 1], 4), ([0, 1, 1, 1, 1, 1], 4), ([1] * 5, 5)):
+        read = read_weights(handed, [*TOKENS, "end"], attention_mask=mask)
+        assert read.is_text.sum() == text
+    keys = read_weights(CROSS, TOKENS, KEYS, attention_mask=[1] * 4 + [0] * 3)
+    assert (keys.is_text.sum(), keys.has_text.sum()) == (4, T)
+    hidden = CROSS.clone()
+    hidden[..., 4:] = 0
+    even = model_explorer(hidden, TOKENS, KEYS, attention_mask=[1] * 4 + [0] * 3)
+    alone = model_explorer(CROSS[..., :4], TOKENS, KEYS[:4])
+    torch.testing.assert_close(
+        even.state(even.settings).measures.values, alone.state(alone.settings).measures.values
+    )
+
+
+@pytest.mark.parametrize(
+    ("mask", "words"),
+    [
+        ([1] * 4, "attention_mask must be 5, one for each key, got 4"),
+        ([1] * 6, "attention_mask must be 5, one for each key, got 6"),
+        ([0] * 5, "must leave some text"),
+        ([0.0, 0.0, 0.0, -1e9, -1e9], "1 for text and 0 for padding"),
+        (["a"] * 5, "1 for text and 0 for padding"),
+        (torch.ones(2, 5), "pass attention_mask[:1]"),
+    ],
+)
+def test_a_mask_that_does_not_fit_is_refused_with_what_to_do(mask, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        model_explorer(WEIGHTS, TOKENS, attention_mask=mask)
+
+
+def test_nan_in_a_row_of_text_is_refused_where_a_mask_says_so():
+    weights = padded(WEIGHTS[0], 2, 0, float("nan"))
+    assert (
+        read_weights(weights, ["<pad>"] * 2 + TOKENS).is_text.tolist() == [False] * 2 + [True] * 5
+    )
+    with pytest.raises(ValueError, match="layer 0, head 0, row 0 holds NaN"):
+        read_weights(weights, ["<pad>"] * 2 + TOKENS, attention_mask=[1] * 7)
+
+
 def changed(value: float, place: tuple = (0, 1, 3, 2)) -> torch.Tensor:
     weights = WEIGHTS.clone()
     weights[place] = value
@@ -116,13 +344,13 @@ class Output:
         (Output(), TOKENS, None, "Output: pass its attentions"),
         ({"a": 1}, TOKENS, None, "got dict"),
         ([1.0], TOKENS, None, "got float for layer 0"),
-        ([[1.0]], TOKENS, None, "a step with float"),
+        ([[1.0]], TOKENS, None, "got float for layer 0"),
         (WEIGHTS[0, 0, 0], TOKENS, None, "for layer 0"),
         (WEIGHTS[..., :0], TOKENS, None, "(3, 5, 0) for layer 0"),
         (WEIGHTS.to("meta"), TOKENS, None, "layer 0 is on the meta device"),
         (WEIGHTS.to(torch.complex64), TOKENS, None, "real numbers, got complex64"),
         (changed(float("nan")), TOKENS, None, "layer 0, head 1, row 3 holds NaN"),
-        (changed(-0.5), TOKENS, None, "layer 0 has -0.5: were scores passed?"),
+        (changed(-0.5), TOKENS, None, "layer 0 has -0.5: were scores passed"),
         (changed(2.0), TOKENS, None, "call eval()"),
         ([WEIGHTS, WEIGHTS], TOKENS, None, "one text, got 2 in layer 0"),
         ([[WEIGHTS], [WEIGHTS]], TOKENS, None, "num_beams=1"),
@@ -134,8 +362,18 @@ class Output:
         (WEIGHTS, torch.arange(5), None, "convert_ids_to_tokens"),
         (WEIGHTS, [1, 2, 3, 4, 5], None, "convert_ids_to_tokens"),
         ([[w[..., -2:] for w in s] for s in generated(WEIGHTS, 3)], TOKENS, None, "forgets older"),
-        ([[CROSS[:1, :, :1]]] * 5, TOKENS, None, "pass its tokens as keys"),
-        ([[WEIGHTS[:1]], [WEIGHTS[:1]] * 2], TOKENS, None, "the same number of layers"),
+        ([[CROSS[:1, :, :1]]] * 5, TOKENS, None, "pass the tokens of that text as keys"),
+        ([[WEIGHTS[:1]], [WEIGHTS[:1]] * 2], TOKENS, None, "must hold the same layers"),
+        ([w[None, :, -2:] for w in WEIGHTS], TOKENS[-2:], None, "pass all 5 tokens; got 2 tokens"),
+        ([w[None, :, -2:] for w in CROSS], KEYS, None, "pass the tokens of that text as keys"),
+        (
+            [[w[None]] for w in (WEIGHTS[0, :, :3, :3], CROSS[0, :, :4, :4])],
+            TOKENS[:4],
+            None,
+            "go on",
+        ),
+        (CROSS, TOKENS, [*KEYS, "more"], "keys must be 7, one for each column of weights, got 8"),
+        (WEIGHTS, [TOKENS, TOKENS], None, "pass those of one text"),
     ],
 )
 def test_what_cannot_be_shown_is_refused_with_what_to_do(weights, tokens, keys, words):
@@ -294,12 +532,23 @@ def test_what_does_not_fit_into_one_picture_is_shown_in_parts_that_are_named():
     assert "Layer 1024, head 0" in heads.view.value
 
 
-def test_the_lines_of_python_give_what_is_shown():
-    subject = model_explorer(WEIGHTS, TOKENS, head=2)
-    lines, _ = subject.code(subject.settings).split("\n\n#", 1)
-    found = run(lines.splitlines(), weights=WEIGHTS, tokens=TOKENS, keys=None)["state"]
-    assert torch.equal(found.weights, WEIGHTS[0, 2])
-    assert torch.equal(found.measures.values, subject.state(subject.settings).measures.values)
+@pytest.mark.parametrize(
+    "handed",
+    [
+        {"weights": WEIGHTS, "tokens": TOKENS},
+        {"weights": CROSS, "tokens": TOKENS, "keys": KEYS},
+        {"weights": WEIGHTS, "tokens": TOKENS, "attention_mask": [0, 1, 1, 1, 1]},
+        {"weights": CROSS, "tokens": TOKENS, "keys": KEYS, "attention_mask": [1] * 6 + [0]},
+    ],
+)
+def test_the_lines_of_python_give_what_is_shown_from_nothing_but_what_was_handed_over(handed):
+    subject = model_explorer(**handed, head=2)
+    lines, _ = subject.code(subject.settings).split("\n\n# What", 1)
+    assert "what you gave to this explorer" in lines
+    found = run(lines.splitlines(), **handed)["state"]
+    assert torch.equal(found.weights, handed["weights"][0, 2])
+    expected = subject.state(subject.settings).measures.values
+    torch.testing.assert_close(found.measures.values, expected, equal_nan=True)
 
 
 def test_a_click_in_the_list_or_the_picture_chooses_and_once_more_changes_nothing():
@@ -333,6 +582,30 @@ def test_the_back_row_sees_a_large_picture_its_row_and_the_listed_heads_side_by_
     assert table.count("&quot;head&quot;: 8}") == 2  # the name and the number
 
 
+def test_tokens_are_read_with_their_spaces_line_ends_and_letters():
+    bytes_of = ["The", "Ġold", "Ċ", "æĪĳ", "ĠæĪ", "ĳ", "Ġcaf", "Ã©", "<|endoftext|>"]
+    pieces = ["▁The", "▁old", "<0x0A>", "我", "▁<s>", "<0xE6>", "▁", "café", "<s>"]
+    seen = [" old", "↵", "我"]
+    for tokens, others in (
+        (bytes_of, ["The", *seen, " \\xe6\\x88", "\\x91", " caf", "é", "<|endoftext|>"]),
+        (pieces, [" The", *seen, " <s>", "\\xe6", "␣", "café", "<s>"]),
+    ):
+        weights = softmaxed(1, 1, 27, 27)
+        subject = model_explorer(weights, tokens * 3, row=1)
+        strip = find(Text, subject.panels(subject.settings))
+        assert [*strip.tokens] == others * 3
+        assert "".join(strip.tokens[:3]).strip() == "The old↵"
+        bars = find(Bars, subject.panels(subject.settings))
+        assert bars.title == "where 1 old looks"
+        few = model_explorer(weights[..., :9, :9], tokens)
+        rows = find(Matrix, few.panels(few.settings)).rows
+        assert rows == [f"{n} {name.strip()}" for n, name in enumerate(others)]
+        marks = "Ġ|Ċ|▁|<0x"
+        assert not re.search(marks, subject.view.value + few.view.value)
+    plain = ["čáp", "māja", "był", "<0x0>", "ã", ""]
+    assert readable(plain) == (*plain[:-1], "(empty)"), "words of a vocabulary without bytes"
+
+
 TEXTS = ["<b>&'\"", "Ġthe", "<|endoftext|>", "我", "שלום", "", "\n\t", "x" * 500]
 
 
@@ -349,8 +622,7 @@ def test_any_token_is_shown_as_text_on_one_line(text, count):
 @pytest.fixture(scope="module")
 def models():
     """Random models of transformers: grouped heads, no mask, an encoder with a decoder."""
-    import transformers as t
-
+    t = transformers
     torch.manual_seed(0)
     sizes = {"vocab_size": 50, "attn_implementation": "eager"}
     one = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -389,7 +661,7 @@ def test_an_encoder_and_a_decoder_of_transformers(models):
     subject = model_explorer(out.cross_attentions, ["<s>", "x", "y"], WORDS, layer=3, head=2)
     shown = find(Matrix, subject.panels(subject.settings))
     assert torch.equal(shown.values, out.cross_attentions[3][0, 2])
-    assert (shown.rows[1], shown.columns[-1]) == ("1 x", "5 Ġa")
+    assert (shown.rows[1], shown.columns[-1]) == ("1 x", "5 a")
     assert not read_weights(out.encoder_attentions, WORDS).causal
     assert read_weights(out.decoder_attentions, ["<s>", "x", "y"]).causal
 
@@ -413,3 +685,37 @@ def test_generated_tokens_have_the_weights_of_the_whole_text_read_at_once(models
         beams = models["bart"].generate(IDS, **words, num_beams=2)
         with pytest.raises(ValueError, match="num_beams=1"):
             read_weights(beams.cross_attentions, written, WORDS)
+
+
+def test_padding_in_a_batch_of_transformers_changes_no_mean(models):
+    """Left padding and a mask give the means of the text alone."""
+    model, names = models["llama"], [*"abcbda"]
+    alone = model(IDS, output_attentions=True).attentions
+    expected = model_explorer(alone, names)
+    mask = torch.tensor([[0] * 3 + [1] * 6, [1] * 9])
+    ids = torch.cat([torch.nn.functional.pad(IDS, (3, 0)), torch.arange(9)[None]])
+    batch = model(ids, attention_mask=mask, output_attentions=True).attentions
+    one = [layer[:1] for layer in batch]
+    tokens = ["<pad>"] * 3 + names
+    for options in ({"attention_mask": mask[:1]}, {}):  # its rows are even: they are seen, too
+        subject = model_explorer(one, tokens, **options)
+        found, wanted = (e.state(e.settings).measures for e in (subject, expected))
+        assert found.names == wanted.names
+        torch.testing.assert_close(found.values, wanted.values, atol=1e-4, rtol=0)
+
+
+def test_rows_behind_the_cache_of_transformers_and_steps_without_one(models):
+    model = models["llama"]
+    whole = model(IDS, output_attentions=True).attentions
+    cache = model(IDS[:, :4], use_cache=True).past_key_values
+    later = model(IDS[:, 4:], past_key_values=cache, output_attentions=True).attentions
+    read = read_weights(later, WORDS)
+    for found, layer in zip(read.layers, whole, strict=True):
+        torch.testing.assert_close(found, layer[0, :, 4:])
+    words = {"output_attentions": True, "return_dict_in_generate": True, "do_sample": False}
+    words |= {"max_new_tokens": 3, "eos_token_id": None}
+    both = [model.generate(IDS, use_cache=kept, **words) for kept in (True, False)]
+    tokens = [str(number) for number in both[0].sequences[0].tolist()]
+    with_cache, without = (read_weights(out.attentions, tokens) for out in both)
+    for found, layer in zip(without.layers, with_cache.layers, strict=True):
+        torch.testing.assert_close(found, layer)

@@ -71,9 +71,10 @@ from chapter3_helpers.explorers.core.panels import (
     render_error,
     render_waiting,
 )
-from chapter3_helpers.explorers.core.style import STYLE, clicked_settings
+from chapter3_helpers.explorers.core.style import STYLE, clicked_settings, listed
 
 Function = TypeVar("Function", bound=Callable)
+Given = Mapping[str, tuple[Callable[..., Any], Sequence[str]]]
 FOLDER = importlib.resources.files(__package__)
 SCRIPT = FOLDER.joinpath("hands.js").read_text("utf-8")
 PRESENT, LEAVE = ("Present", "expand"), ("Leave (Esc)", "compress")
@@ -116,6 +117,8 @@ class Explorer(widgets.VBox):
         settings: where to start, where that is not at the controls' defaults.
         own: a class or a function that a reader wrote and that ``state`` runs, if any. Whatever
             it raises is shown in the same way.
+        given: how the lines of Python make an argument that ``state`` has already: its name, the
+            function that makes it, and by name what that was given.
 
     Raises:
         TypeError: a function, or a click on what it draws, names a setting that no control has.
@@ -133,10 +136,11 @@ class Explorer(widgets.VBox):
         panels: Callable[..., Sequence[Panel]],
         settings: Settings | None = None,
         own: Callable[..., Any] | None = None,
+        given: Given | None = None,
     ):
         self.name, self.controls = name, tuple(controls)
         self._states = state if isinstance(state, OneOf) else OneOf("", {None: state})
-        self._panels, self._own = panels, own
+        self._panels, self._own, self._given = panels, own, given or {}
         self._check_names()
         self._quiet = True  # while several controls change together, the view waits
         self._drawn = ""  # the last picture; it stays, dimmed, while a text can't be read
@@ -290,7 +294,7 @@ class Explorer(widgets.VBox):
         """Return what the Python button shows: the call that computes, and what it calls."""
         function = self._state_function(settings)
         source = inspect.getsource(getattr(function, "func", function))
-        return f"{call_as_text(function, settings)}\n\n# What it does:\n\n{source}"
+        return f"{call_as_text(function, settings, self._given)}\n\n# What it does:\n\n{source}"
 
     def _state_function(self, settings: Settings) -> Callable[..., Any]:
         return self._states.functions[settings.get(self._states.control)]
@@ -492,15 +496,20 @@ def called(function: Callable[..., Any]) -> str:
     return getattr(function, "func", function).__name__
 
 
-def call_as_text(function: Callable[..., Any], settings: Settings) -> str:
+def call_as_text(function: Callable[..., Any], settings: Settings, made: Given) -> str:
     """Return lines of Python that call a state function with the settings that it names.
 
     A class or a function stands there by its name; one that a reader wrote is defined in the
-    notebook. Where no name leads to it, as to a lambda, a comment says what to put there.
+    notebook. Where no name leads to it, as to a lambda, a comment says what to put there; so it
+    does where the name is that of an argument, and another function makes something of it.
     """
     values = {**arguments(function, settings), **getattr(function, "keywords", {})}
     function = getattr(function, "func", function)
     imports, comments, written = [_import(function)], [], {}
+    for name, (make, names) in made.items():
+        imports.append(_import(make))
+        comments.append(f"# {listed(names)}: what you gave to this explorer")
+        written[name] = f"{make.__name__}({', '.join(f'{each}={each}' for each in names)})"
     for name, value in values.items():
         if not callable(value):
             written[name] = repr(round(value, 9) if isinstance(value, float) else value)

@@ -7,6 +7,8 @@ file            what it holds
 ``state``       a window of the weights, drawn and measured, and one head
 ``panels``      what is drawn of it
 ``reading``     what is taken for weights, and what is refused, with what to do
+``padding``     which tokens are text, and which are padding
+``tokens``      tokens as a reader knows them
 ``measures``    what each head does, as numbers
 ``montage``     all heads as one picture, and one head as a large one
 ``pixels``      weights as pixels

@@ -23,23 +23,14 @@ MOST_TOKENS, MOST_HEADS = 300, 1024  # in one picture
 AS_IS = "layer"
 
 
-class ModelExplorer(Explorer):
-    """An explorer of what a reader handed over, which stands by its name in the lines of Python."""
-
-    def code(self, settings: dict[str, Any]) -> str:
-        return super().code(settings).replace("\nstate = model_state(", CODE, 1)
-
-
-CODE = """from chapter3_helpers.explorers.model.reading import read_weights
-
-read = read_weights(weights, tokens, keys)
-state = model_state(
-    read,"""
-
-
 @as_torch_starts()
 def model_explorer(
-    weights: Any, tokens: Sequence[str], keys: Sequence[str] | None = None, **settings: Any
+    weights: Any,
+    tokens: Sequence[str],
+    keys: Sequence[str] | None = None,
+    *,
+    attention_mask: Any = None,
+    **settings: Any,
 ) -> Explorer:
     """Show all heads of any model, and what each of them does.
 
@@ -48,8 +39,10 @@ def model_explorer(
             (H, T, T) for each layer, as models of ``transformers`` return for
             ``output_attentions=True``; one tensor (L, H, T, T); attention to another text,
             (1, H, T, S); or what ``generate(..., output_attentions=True)`` returns.
-        tokens: T of them, as text.
+        tokens: T of them, as text; where the model had read S - T before, all S.
         keys: the S tokens of the other text.
+        attention_mask: (S,) or (1, S), 1 for keys that are text and 0 for padding, which counts in
+            no mean (default: rows that look like padding count in none).
         settings: where to start, such as ``layer=5, head=1, sort="induction"``.
 
     Returns:
@@ -58,14 +51,23 @@ def model_explorer(
     Raises:
         TypeError, ValueError: what was handed over cannot be shown; the message says what to do.
     """
-    read = read_weights(weights, tokens, keys)
-    state = partial(model_state, read)
-    controls = _controls(read)
-    return ModelExplorer("the heads of a model", controls, state, model_panels, settings)
+    read = read_weights(weights, tokens, keys, attention_mask)
+    handed = {"weights": weights, "tokens": tokens, "keys": keys, "attention_mask": attention_mask}
+    names = [name for name, value in handed.items() if value is not None]
+    return Explorer(
+        "the heads of a model",
+        _controls(read),
+        partial(model_state, read),
+        model_panels,
+        settings,
+        given={"read": (read_weights, names)},
+    )
 
 
 def _controls(read: Reading) -> tuple[Control, ...]:
-    rows, columns = (_parts(len(names), MOST_TOKENS) for names in (read.tokens, read.keys))
+    count = len(read.has_text)
+    rows, columns = (_parts(number, MOST_TOKENS) for number in (count, len(read.keys)))
+    text = read.has_text[:MOST_TOKENS].nonzero().flatten().tolist()
     most = max(1, MOST_HEADS // max(len(layer) for layer in read.layers))
     layers = _parts(len(read.layers), most)
     first = {"layers": layers[0][1], "rows": rows[0][1], "columns": columns[0][1]}
@@ -94,7 +96,7 @@ def _controls(read: Reading) -> tuple[Control, ...]:
             "The head that is shown",
             options=lambda layer: range(len(read.layers[layer])),
         ),
-        Clicked("row", "row", min(len(read.tokens), MOST_TOKENS) - 1, "The query", options=_rows),
+        Clicked("row", "row", text[-1] if text else 0, "The query", options=_rows),
     )
 
 

@@ -1,7 +1,8 @@
 """What each head does, as numbers: how much of its weight goes where.
 
-Each measure is a mean over the rows in which the thing can happen. The first row is left out: in a
-model that hides the future it has one token to look at.
+Each measure is a mean over the rows in which the thing can happen. The first token's row is left
+out: in a model that hides the future it has one token to look at. So are rows of padding, and a
+text begins behind them.
 """
 
 from collections.abc import Sequence
@@ -10,14 +11,16 @@ from dataclasses import dataclass
 import torch
 
 BEFORE, FIRST, ITSELF, INDUCTION = "token before", "first token", "itself", "induction"
-SPREAD, NOWHERE = "evenness", "no token"
+SPREAD, PADDING, NOWHERE = "evenness", "padding", "no token"
 PLACES = {  # where a share of the weight goes, in words
     BEFORE: "the token before",
     FIRST: "the first token",
     ITSELF: "the token itself",
     INDUCTION: "the token that came after the present one earlier in the text",
+    PADDING: "padding",
     NOWHERE: "no token",
 }
+RARE = (PADDING, NOWHERE)  # which are shown where some weight goes there
 LOST = 0.02  # a smaller part that is missing from the sum of a row is rounding
 
 
@@ -55,39 +58,58 @@ def measure(
     *,
     cross: bool,
     causal: bool,
+    is_text: torch.Tensor | None = None,
 ) -> Measures:
     """Measure all heads of some layers in some rows.
 
     Args:
-        layers: (H, T, S) each.
-        tokens: T of them.
-        rows: the rows to look at; the first row of the text is left out.
+        layers: (H, R, S) each; the rows are those of the last R tokens.
+        tokens: S of them, or those of another text.
+        rows: the rows to look at.
         cross: whether the keys are the tokens of another text; then evenness alone means anything.
         causal: whether no token looks at a later one.
+        is_text: (S,), False for keys that are padding (default: none is).
     """
-    start = rows.start if cross else max(rows.start, 1)
-    at = torch.arange(start, max(start, rows.stop))
-    follow = None if cross else followers(tokens, at)  # (rows, S)
-    columns = [_of_layer(layer[:, start : rows.stop], at, follow, causal) for layer in layers]
+    R, S = layers[0].shape[1:]
+    is_text = torch.ones(S, dtype=torch.bool) if is_text is None else is_text
+    at, chosen = torch.arange(rows.start, rows.stop), torch.arange(rows.start, rows.stop)
+    if not cross:
+        order = is_text.cumsum(0) - 1  # the places of the keys among those that are text
+        places = chosen + S - R
+        chosen = chosen[is_text[places] & (order[places] > 0)]
+        at = order[chosen + S - R]
+        tokens = [token for token, text in zip(tokens, is_text.tolist(), strict=True) if text]
+    follow = None if cross else followers(tokens, at)  # (rows, keys that are text)
+    columns = []
+    for layer in layers:
+        weights = layer[:, chosen]
+        of_text = weights if is_text.all() else weights[..., is_text]
+        lost = (weights.sum(-1) - of_text.sum(-1)).clamp(min=0)  # to padding
+        columns.append(_of_layer(of_text, at, follow, causal, lost))
     names = tuple(columns[0])
     values, counts = (
         torch.cat([torch.stack([layer[name][part] for name in names], dim=-1) for layer in columns])
         for part in (0, 1)
     )
-    shown = [n for n, name in enumerate(names) if name != NOWHERE or values[:, n].max() > LOST]
+    shown = [n for n, name in enumerate(names) if name not in RARE or values[:, n].max() > LOST]
     return Measures(tuple(names[n] for n in shown), values[:, shown], counts[:, shown])
 
 
 def _of_layer(
-    weights: torch.Tensor, at: torch.Tensor, follow: torch.Tensor | None, causal: bool
+    weights: torch.Tensor,
+    at: torch.Tensor,
+    follow: torch.Tensor | None,
+    causal: bool,
+    lost: torch.Tensor,
 ) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
     """Return each measure of the heads of a layer, with the number of its rows.
 
     Args:
-        weights: (H, rows, S).
+        weights: (H, rows, S), on keys that are text.
         at: which rows these are.
         follow: what ``followers`` returns for them.
         causal: as for ``measure``.
+        lost: the weight on padding, (H, rows).
     """
     H, R, S = weights.shape
     found = {}
@@ -105,7 +127,9 @@ def _of_layer(
     entropy = torch.special.entr(weights).sum(-1) / sums + sums.log()
     even = entropy / seen.log()  # 0 where all is on one token, 1 where all have the same
     found[SPREAD] = _mean(even, (seen > 1) & (sums > 0))
-    found[NOWHERE] = _mean(1 - sums, torch.ones_like(sums, dtype=torch.bool))
+    every = torch.ones_like(sums, dtype=torch.bool)
+    found[PADDING] = _mean(lost, every)
+    found[NOWHERE] = _mean(1 - sums - lost, every)
     return found
 
 
@@ -121,13 +145,13 @@ def sentence(measures: Measures, head: int, name: str, *, brief: bool = False) -
     numbers = zip(measures.values[head].tolist(), measures.rows[head].tolist(), strict=True)
     found = {measure: v for measure, v in zip(measures.names, numbers, strict=True) if v[1]}
     places = {measure: found[measure] for measure in PLACES if measure in found}
-    nowhere, said = places.pop(NOWHERE, (0.0, 0)), []
+    rare = {place: places.pop(place)[0] for place in RARE if place in places}
+    said = []
     if places:
         most = max(places, key=lambda place: places[place][0])
         share, rows = places[most]
         said.append(f"on average {share:.2f} of its weight goes to {PLACES[most]} ({rows} rows).")
-    if nowhere[0] > LOST:
-        said.append(f"{nowhere[0]:.2f} goes to no token.")
+    said += [f"{share:.2f} goes to {place}." for place, share in rare.items() if share > LOST]
     if SPREAD in found and not (brief and said):
         scale = "0 is all on one token, 1 the same on every token"
         said.append(f"{'E' if said else 'e'}venness {found[SPREAD][0]:.2f} ({scale}).")

@@ -7,6 +7,7 @@ from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
 from chapter3_helpers.explorers.model.measures import LOST, sentence
 from chapter3_helpers.explorers.model.montage import Large, Montage
+from chapter3_helpers.explorers.model.padding import spans
 from chapter3_helpers.explorers.model.ranking import Ranking
 from chapter3_helpers.explorers.model.state import ModelState
 from chapter3_helpers.explorers.model.text import Text
@@ -31,7 +32,7 @@ def model_panels(
     outlined = [(places[n][0] - layers.start, places[n][1]) for n in listed]
     if chosen not in listed:
         listed = [*listed, chosen]
-    queries, keys = _labels(read.tokens), _labels(read.keys)
+    queries, keys = _labels(read.names)[read.first : len(read.tokens)], _labels(read.key_names)
     weights, hidden = window.of(state.weights), window.hidden(*window.shape)
     longest = max(len(queries), len(keys))
     sentences = [
@@ -72,21 +73,8 @@ def model_panels(
     return panels
 
 
-def _labels(tokens: Sequence[str]) -> list[str]:
-    return [f"{i} {short(visible(token))}" for i, token in enumerate(tokens)]
-
-
-def visible(token: str) -> str:
-    """Return a token so that it can be seen, and stays on one line.
-
-    >>> visible("two\\n"), visible(""), visible(" ")
-    ('two↵', '(empty)', '␣')
-    """
-    seen = token.translate(SIGNS)
-    return (seen if seen.strip(" ") else seen.replace(" ", "␣")) or "(empty)"
-
-
-SIGNS = {ord("\n"): "↵", ord("\r"): "↵", ord("\t"): "⇥"}
+def _labels(names: Sequence[str]) -> list[str]:
+    return [f"{i} {short(name.strip())}" for i, name in enumerate(names)]
 
 
 def _passed_over(state: ModelState) -> str:
@@ -94,7 +82,7 @@ def _passed_over(state: ModelState) -> str:
     read, said = state.read, []
     parts = [
         ("layers", state.layers, len(read.layers)),
-        ("rows", state.window.rows, len(read.tokens)),
+        ("rows", state.window.rows, len(state.weights)),
         ("columns", state.window.columns, len(read.keys)),
     ]
     cut = [
@@ -105,13 +93,24 @@ def _passed_over(state: ModelState) -> str:
     if cut:
         said.append(f" Shown are {', '.join(cut)}.")
     if read.unread:
-        said.append(f" “{visible(read.unread[0])}” was generated last and has no row yet.")
+        said.append(f" “{read.names[-1].strip()}” was generated last and has no row yet.")
+    if not read.is_text.all():
+        padding = spans((~read.is_text).nonzero().flatten().tolist())
+        if read.told:
+            said.append(f" Padding, which counts in no mean: {padding}.")
+        else:
+            said.append(
+                f" Rows that weigh all keys alike, as padding does, count in no mean: {padding}. "
+                "attention_mask would say what is text."
+            )
     return "".join(said)
 
 
 def _row(state: ModelState, row: int, title: str, keys: Sequence[str], beside: bool) -> Bars:
     """Return the largest numbers of one row, what the others sum to, and what goes nowhere."""
-    weights = state.weights[row, : row + 1] if state.read.causal else state.weights[row]
+    read, weights = state.read, state.weights[row]
+    if read.causal and read.has_text[row]:
+        weights = weights[: read.first + row + 1]
     largest, places = weights.topk(min(LARGEST, len(weights)))
     numbers = places[largest > READ].sort().values.tolist()
     values, labels = weights[numbers].tolist(), [keys[k] for k in numbers]
@@ -131,13 +130,11 @@ def _texts(state: ModelState, row: int, looks: str) -> list[Panel]:
     """Return the tokens in the colours of a row of weights, those of the queries to be clicked."""
     read, (rows, columns) = state.read, (state.window.rows, state.window.columns)
     weights = state.weights[row, columns.start : columns.stop]
-    queries, keys = (
-        [visible(token) for token in tokens[part.start : part.stop]]
-        for tokens, part in ((read.tokens, rows), (read.keys, columns))
-    )
-    if not read.cross and rows == columns:
+    keys = read.key_names[columns.start : columns.stop]
+    if not (read.cross or read.first) and rows == columns:
         return [Text(looks, keys, columns.start, weights, "qk", row, CLICK_ROW)]
+    queries = read.names[read.first + rows.start : read.first + rows.stop]
     return [
-        Text("whose row is read", queries, rows.start, None, "q", row, CLICK_ROW),
+        Text("whose row is read", queries, rows.start, None, "q", row, CLICK_ROW, read.first),
         Text(looks, keys, columns.start, weights, "k"),
     ]

@@ -31,13 +31,14 @@ class Window:
     rows: range
     columns: range
     causal: bool  # whether a later token is hidden
+    first: int = 0  # the place of the first row's token
 
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.rows), len(self.columns)
 
     def of(self, weights: torch.Tensor) -> torch.Tensor:
-        """Return the part of (..., T, S) that is drawn."""
+        """Return the part of (..., R, S) that is drawn."""
         rows, columns = self.rows, self.columns
         return weights[..., rows.start : rows.stop, columns.start : columns.stop]
 
@@ -47,7 +48,7 @@ class Window:
             part.start + (np.arange(count) + 0.5) * len(part) / count
             for part, count in ((self.rows, high), (self.columns, wide))
         ]
-        return self.causal & (middles[1][None, :] > middles[0][:, None] + 1e-6)
+        return self.causal & (middles[1][None, :] > middles[0][:, None] + self.first + 1e-6)
 
     def levels(self, weights: torch.Tensor) -> np.ndarray:
         """Return the place of every weight of blocks (..., high, wide) in the palette."""

@@ -5,6 +5,7 @@ from weakref import WeakKeyDictionary
 
 import torch
 
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.model.measures import Measures, measure
 from chapter3_helpers.explorers.model.pixels import Tiles, Window, draw_tiles
 from chapter3_helpers.explorers.model.reading import Reading
@@ -18,17 +19,20 @@ class ModelState(NamedTuple):
     window: Window
     measures: Measures  # (N, names)
     tiles: Tiles
-    weights: torch.Tensor  # (T, S), of the chosen head
+    weights: torch.Tensor  # (R, S), of the chosen head
 
 
+@as_torch_starts()
 def model_state(
     read: Reading, *, layers: range, rows: range, columns: range, layer: int, head: int
 ) -> ModelState:
     """Return what there is to see of some layers, rows and columns, and of one head."""
     known = _DRAWN.setdefault(read, {})
     if (layers, rows, columns) not in known:
-        chosen, window = [read.layers[i] for i in layers], Window(rows, columns, read.causal)
-        measures = measure(chosen, read.tokens, rows, cross=read.cross, causal=read.causal)
+        chosen = [read.layers[i] for i in layers]
+        window = Window(rows, columns, read.causal, read.first)
+        text = {"cross": read.cross, "causal": read.causal, "is_text": read.is_text}
+        measures = measure(chosen, read.tokens, rows, **text)
         tiles = draw_tiles(chosen, [read.numbers[i] for i in layers], window)
         known[layers, rows, columns] = window, measures, tiles
     window, measures, tiles = known[layers, rows, columns]

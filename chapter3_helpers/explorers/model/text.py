@@ -22,6 +22,7 @@ class Text(Panel):
         side: ``"q"`` or ``"k"``, or both, for tokens that are queries, keys or both.
         marked: the token that is read, if it is one of these.
         click: the settings that a click on a token changes, as in ``hands.js``.
+        before: how many tokens have no row, where the numbers are those of rows.
     """
 
     title: str
@@ -31,6 +32,7 @@ class Text(Panel):
     side: str
     marked: int | None = None
     click: Mapping[str, Any] | None = None
+    before: int = 0
 
     def html(self) -> str:
         colours = palette(WEIGHT_COLOURS)
@@ -38,6 +40,7 @@ class Text(Panel):
         parts = []
         for n, token in enumerate(self.tokens):
             number = self.first + n
+            place = number + self.before
             reach = "".join(f" data-{side}={number}" for side in self.side)
             level = round(min(weights[n], 1.0) * LEVELS) if weights else 0
             ground = colours[level]
@@ -45,7 +48,7 @@ class Text(Panel):
             value = f": {weights[n]:.2f}" if weights else ""
             marked = " class=at" * (number == self.marked)
             parts.append(
-                f'<span{reach}{marked}{colour} title="{number}{value}">{escape(token)}</span>'
+                f'<span{reach}{marked}{colour} title="{place}{value}">{escape(token)}</span>'
             )
         return (
             f'<figure class="c3v c3text"{click_attribute(self.click)}>'
