@@ -374,7 +374,7 @@ def _read_gguf(path: Path, _: int) -> Gguf:
 
     ``GGUFReader`` of the package ``gguf`` takes seconds for the tokens and merges of a file.
     """
-    gguf, data = package("gguf"), np.memmap(path, mode="r")
+    gguf, data = package("gguf"), np.asarray(np.memmap(path, mode="r"))  # read where it is used
     reader, settings, tensors = _GgufReader(data), {}, {}
     try:
         _, version, num_tensors, num_settings = reader.take("4sIQQ")
