@@ -135,6 +135,16 @@ def test_rows_behind_a_filled_cache_are_those_of_the_last_tokens(handed, tokens,
     torch.testing.assert_close(found.values, whole.values, equal_nan=True)
 
 
+def test_keys_that_are_the_text_itself_are_no_other_text():
+    steps = [[layer[:, :, :2, :4] for layer in after(2)], after(4)]
+    for handed, tokens in ((after(3), TOKENS[3:]), (steps, TOKENS[2:]), (steps, TOKENS)):
+        read = read_weights(handed, tokens, TOKENS)
+        assert (read.cross, read.tokens) == (False, tuple(TOKENS))
+    ends_alike = read_weights(CROSS, KEYS[-T:], KEYS)  # which looks at later keys
+    one_row = read_weights(CROSS[:, :, :1], KEYS[-1:], KEYS)
+    assert (ends_alike.cross, one_row.cross) == (True, True)
+
+
 def test_a_long_text_behind_a_filled_cache_is_clicked_by_its_rows():
     weights, tokens = softmaxed(1, 2, 40, 40), [f"t{n}" for n in range(40)]
     subject = model_explorer(after(10, weights), tokens, row=29)
@@ -177,6 +187,7 @@ STEPS = [
         (tuple(map(tuple, STEPS)), None),
         ([[*step, None] for step in STEPS], None),
         ([[layer.numpy() for layer in step] for step in STEPS], None),
+        ([torch.stack(step) for step in STEPS], None),
         ([torch.cat([layer[None]] * 3) for layer in CROSS], KEYS),
         (
             [[layer[None, :, n : n + 1].repeat(2, 1, 1, 1) for layer in CROSS] for n in range(T)],
@@ -262,6 +273,18 @@ def test_rows_that_look_like_padding_are_seen_and_said(value, later):
     assert "nan" not in subject.view.value
     subject.set(row=1)
     assert sum(find(Bars, subject.panels(subject.settings)).values) == pytest.approx(1)
+
+
+def test_rows_whose_keys_are_hidden_by_a_finite_constant_are_seen():
+    scores = torch.randn(2, 3, 7, 7, generator=torch.manual_seed(0))
+    hidden = causal_mask(7) | (torch.arange(7) < 3)
+    weights = (scores - 1e4 * hidden.float()).softmax(-1)  # the first rows look at all keys
+    read = read_weights(weights, ["<pad>"] * 3 + [*"abcd"])
+    assert read.is_text.tolist() == [False] * 3 + [True] * 4
+    assert read.causal
+    later = torch.eye(7).roll(1, 1)
+    later[-1] = torch.eye(7)[-1]  # a head that looks at the token behind
+    assert read_weights(later, [*"abcdefg"]).is_text.all()
 
 
 def test_an_even_row_of_text_is_no_padding():

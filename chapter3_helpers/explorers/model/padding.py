@@ -45,7 +45,13 @@ def rows_of_padding(layers: Sequence[torch.Tensor], first: int) -> torch.Tensor:
 
     In every head of every layer they hold no number, or the same on every key, as softmax has it
     where all keys are hidden. In a model that hides the future the last row may be even by itself.
+    There the first rows are those of padding, too, if they look at later tokens and no later row
+    looks at theirs: so it is where a finite constant hides all keys of a row.
     """
+    ahead = torch.stack([torch.triu(layer, first + 1).any(-1).any(0) for layer in layers]).any(0)
+    text = len(ahead) - int(ahead.flip(0).int().argmax()) if ahead.any() else 0  # where it begins
+    if 0 < text < len(ahead) - 1 and not any(w[:, text:, : first + text].any() for w in layers):
+        return torch.arange(len(ahead)) < text
     even = torch.stack([_even(layer) for layer in layers]).all(0)
     if even.all():  # so is every head of this model
         return torch.zeros_like(even)

@@ -118,6 +118,8 @@ def read_weights(
     for step in steps:
         _check_sizes(step)
     by_step = [list(step.values()) for step in steps]
+    if others is not None and _is_end_of(queries, others, by_step):
+        queries, others = others, None
     if others is None:
         rows = _rows(by_step, len(queries), generated)
         first, S = rows[0][0], rows[-1][1]
@@ -160,6 +162,8 @@ def _handed(weights: Any) -> tuple[list[Sequence[Any]], str]:
         raise ValueError(NOT_THERE)
     if all(isinstance(part, list | tuple) for part in known):
         return known, "steps"
+    if all(getattr(part, "ndim", 0) == 5 for part in known):  # each step as one tensor
+        return [list(step) for step in known], "steps"
     if isinstance(known[-1], list | tuple):  # what a model returns with return_dict=False
         raise TypeError(f"{EXPECTED}, got more than that: pass its last part, weights[-1]")
     return [weights], "layers"
@@ -207,6 +211,17 @@ def _check_sizes(step: Mapping[int, torch.Tensor]) -> None:
     if len(shapes) > 1:
         said = ", ".join(f"{shape} in layer {i}" for shape, i in shapes.items())
         raise ValueError(f"all layers must have as many queries and keys, got {said}")
+
+
+def _is_end_of(tokens: tuple[str, ...], keys: tuple[str, ...], steps: Sequence[Step]) -> bool:
+    """Return whether the keys are no other text, but that of the tokens and what came before."""
+    if len(tokens) > len(keys) or keys[-len(tokens) :] != tokens:
+        return False
+    if len({step[0].shape[2] for step in steps}) > 1:  # another text does not grow
+        return True
+    rows = steps[0][0].shape[1]  # one row may be that of another text, which ends alike
+    alone = len(steps) == 1 and 1 < rows < len(keys)
+    return alone and not looks_ahead(steps[0], len(keys) - rows, torch.ones(rows) > 0)
 
 
 def _rows(steps: Sequence[Step], count: int, generated: bool) -> Rows:
