@@ -1,5 +1,7 @@
 """The explorer of two layers shows where each looks, and what it expects."""
 
+import sys
+
 import pytest
 import torch
 
@@ -61,6 +63,8 @@ def test_a_class_of_the_readers_is_trained_and_shown(monkeypatch):
         def forward(self, ids):
             return 0 * super().forward(ids)
 
+    Silent.__qualname__ = "Silent"
+    monkeypatch.setattr(sys.modules["__main__"], "Silent", Silent, raising=False)
     explorer = induction_heads_explorer(Silent, layers=ONE)
     assert "0.04" in explorer.view.value  # 1 / 26
     call = explorer.code(explorer.settings).partition("\n\n#")[0]
