@@ -16,17 +16,28 @@ def as_torch_starts() -> Iterator[None]:
     >>> with torch.inference_mode(), torch.device("meta"), as_torch_starts():
     ...     (2 * torch.ones(3, requires_grad=True)).sum().backward()
     """
+    if _nothing_is_switched():  # in a fifth of the time, at every step of a slider
+        yield
+        return
     with ExitStack() as switches:
         switches.callback(torch.set_default_dtype, torch.get_default_dtype())
         torch.set_default_dtype(torch.float32)
+        switches.enter_context(torch.device("cpu"))
         switches.enter_context(torch.inference_mode(False))  # keeps gradients after no_grad, too
-        if torch.empty(0).device.type != "cpu":
-            switches.enter_context(torch.device("cpu"))
-        if torch.is_autocast_enabled("cpu"):
-            switches.enter_context(torch.autocast("cpu", enabled=False))
-        if torch.is_anomaly_enabled():
-            switches.enter_context(torch.autograd.set_detect_anomaly(False))
+        switches.enter_context(torch.autocast("cpu", enabled=False))
+        switches.enter_context(torch.autograd.set_detect_anomaly(False))
         yield
+
+
+def _nothing_is_switched() -> bool:
+    return (
+        torch.get_default_dtype() == torch.float32
+        and torch.is_grad_enabled()
+        and not torch.is_inference_mode_enabled()
+        and not torch.is_autocast_enabled("cpu")
+        and not torch.is_anomaly_enabled()
+        and torch.empty(0).device.type == "cpu"
+    )
 
 
 @contextmanager

@@ -1,15 +1,43 @@
 """Whatever a reader has switched in torch, explorers show what they always show."""
 
+import contextlib
 from functools import cache
 
 import pytest
 import torch
 
 from chapter3_helpers import explorers
+from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Slider, Steps
 from tests.explorers import run
 from tests.explorers.test_explorers import TOPICS, assert_same
 from tests.switches import SWITCHES
+
+
+def switched():
+    """Return how torch stands."""
+    return (
+        torch.get_default_dtype(),
+        torch.empty(0).device,
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        torch.is_autocast_enabled("cpu"),
+        torch.is_anomaly_enabled(),
+    )
+
+
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_what_a_reader_has_switched_is_put_back_after_an_error_too(switch):
+    usual = switched()
+    with SWITCHES[switch]():
+        before = switched()
+        with as_torch_starts():
+            assert switched() == usual
+        with contextlib.suppress(InterruptedError), as_torch_starts():
+            raise InterruptedError
+        assert switched() == before
+    assert switched() == usual
+
 
 WEIGHTS = torch.tensor([[[[1.0, 0.0], [0.5, 0.5]], [[1.0, 0.0], [0.25, 0.75]]]])
 

@@ -322,11 +322,11 @@ class Explorer(widgets.VBox):
         try:
             for control in self.controls:  # in order: later options depend on earlier values
                 if control.name in values:
-                    self._offer(control)
+                    self._offer(control, self.settings)
                     self._move(control, values[control.name])
         except ValueError:
             for control in self.controls:
-                self._offer(control)
+                self._offer(control, self.settings)
                 self.widgets[control.name].value = before[control.name]
             raise
         finally:
@@ -383,7 +383,7 @@ class Explorer(widgets.VBox):
                 at_end = widget.index == len(widget.options) - 1
                 (self._at_end.add if at_end else self._at_end.discard)(control.name)
 
-    def _offer(self, control: Control) -> None:
+    def _offer(self, control: Control, settings: Settings) -> None:
         """Give a control the options that fit the other settings.
 
         If the chosen value disappears, the nearest lower one is used, or the first where values
@@ -394,7 +394,7 @@ class Explorer(widgets.VBox):
         if not isinstance(control, Steps):
             return
         widget = self.widgets[control.name]
-        options = control.offered(self.settings)
+        options = control.offered(settings)
         if options is None or options == list(widget.options):
             return
         values = [option[1] if isinstance(option, tuple) else option for option in options]
@@ -413,10 +413,12 @@ class Explorer(widgets.VBox):
         """Let every control offer what belongs to the present settings."""
         self._quiet = True
         try:
+            settings = self.settings
             for control in self.controls:
-                self._offer(control)
+                self._offer(control, settings)
+                settings[control.name] = self.widgets[control.name].value
                 layout = self.places[control.name].layout
-                display = None if control.is_shown(self.settings) else "none"
+                display = None if control.is_shown(settings) else "none"
                 if layout.display != display:
                     layout.display = display
         finally:
