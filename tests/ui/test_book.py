@@ -317,11 +317,17 @@ def test_the_one_page_prints_on_four_sheets_without_its_glossary(page):
     assert re.search(rb"/MediaBox \[0 0 59[45]\S* 84[12]", printed), "A4"
 
 
-def test_a_heatmap_has_no_ground_of_its_own_in_the_dark_theme(page):
-    visit(page, "notebooks/04_masking")
+@pytest.mark.parametrize("name", ["02_softmax", "04_masking", "10_induction_heads"])
+def test_no_picture_is_white_in_the_dark_theme(page, name):
+    visit(page, f"notebooks/{name}")
+    page.evaluate(OPEN)
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    shown = page.locator("img[alt^=Heatmap]:visible")
-    said = shown.evaluate_all("all => all.map(e => [e.className, getComputedStyle(e).background])")
-    assert said
-    assert all("only-dark" in kind and "rgba(0, 0, 0, 0)" in ground for kind, ground in said)
+    shown = page.locator('.cell_output img:not([alt=""]):visible')
+    said = shown.evaluate_all(
+        "all => all.map(e => [...e.classList, getComputedStyle(e).backgroundColor])"
+    )
+    assert len(said) > 3
+    for *kinds, ground in said:
+        heatmap = "cells" in kinds and "only-dark" in kinds and ground == "rgba(0, 0, 0, 0)"
+        assert heatmap or kinds == ["inked"], "what is inked is turned round by its style"
     page.evaluate("document.documentElement.dataset.theme = 'light'")
