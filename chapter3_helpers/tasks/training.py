@@ -42,7 +42,7 @@ def minimise(
     Args:
         model: the model to train.
         draw_loss: draws the next batch and returns the model's loss on it, one number.
-        batches: how many steps there are.
+        batches: how many steps there are; of 0 the model stays as it is.
         learning_rate: the largest; it is reached after a tenth of the batches, and then falls
             to zero.
         title: the text before the progress bar.
@@ -52,6 +52,9 @@ def minimise(
         watch: is called with the number of batches done: with 0 at first, and after every batch.
         max_norm: longer gradients, all taken together, are shortened to this.
 
+    Raises:
+        ValueError: ``batches`` is below 0.
+
     >>> layer = nn.Linear(3, 1)
     >>> def draw_loss(generator):
     ...     return layer(torch.rand(8, 3, generator=generator)).square().mean()
@@ -59,10 +62,13 @@ def minimise(
     >>> losses[-1] < 0.1 * losses[0]
     True
     """
+    if batches < 0:
+        raise ValueError(f"batches must be at least 0, got {batches}")
     generator = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.Adam(model.parameters(), learning_rate, fused=True)
+    last = max(1, batches)  # the rate of a first step is asked for where there is none
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min(1, 10 * (step + 1) / batches) * (1 - step / batches)
+        optimizer, lambda step: min(1, 10 * (step + 1) / last) * (1 - step / last)
     )
     losses: list[float] = []
     look = {"file": sys.stdout, "bar_format": BAR, "ncols": 100, "disable": not progress}

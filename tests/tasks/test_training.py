@@ -53,6 +53,14 @@ def test_the_rate_rises_over_a_tenth_of_the_batches_and_falls_to_zero():
     assert -follow(1, progress=False).diff() > 0.05
 
 
+def test_of_no_batch_nothing_is_learnt_and_fewer_there_cannot_be():
+    watched = []
+    assert follow(0, progress=False, watch=watched.append).tolist() == [0.0]
+    assert watched == [0]
+    with pytest.raises(ValueError, match="batches must be at least 0, got -1"):
+        follow(-1, progress=False)
+
+
 @pytest.mark.parametrize(("options", "norm"), [({"max_norm": 0.5}, 0.5), ({}, 500.0)])
 def test_gradients_are_shortened_together(options, norm):
     model = nn.ParameterList([nn.Parameter(torch.ones(1)), nn.Parameter(torch.ones(1))])
