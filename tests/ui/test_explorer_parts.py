@@ -358,11 +358,11 @@ def test_a_frame_over_a_picture_moves_by_mouse_and_arrows_and_the_picture_stays(
     settle(row=11)
     read = heads.root.locator(".c3read")
     weight = model.state(model.settings | heads.clicked).weights[11, 3]
-    expect(read).to_have_text(f"\u206811 t4 \u2069 → \u20683 t3 \u2069: {weight:.2f}")
+    expect(read).to_have_text(f"\u206811 t4\u2069 → \u20683 t3\u2069: {weight:.2f}")
     page.keyboard.press("ArrowUp")
     settle(row=10)
     large.hover(position=place(large, (29, 30), (28, 30)))
-    expect(read).to_have_text("\u206828 t0 \u2069 → \u206829 t1 \u2069: hidden")
+    expect(read).to_have_text("\u206828 t0\u2069 → \u206829 t1\u2069: hidden")
     large.hover(position=place(large, (9, 30), (10, 30)))
     assert "TR - 9" in marked(heads, "k")
     page.mouse.move(0, 0)
