@@ -46,6 +46,7 @@ CONTROLS = (
         "The score that this token gets",
         options=_score_options,
         returns_to=own_score,
+        returns_when=("token",),
     ),
     Steps(
         "temperature",

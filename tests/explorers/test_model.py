@@ -541,7 +541,7 @@ def test_what_does_not_fit_into_one_picture_is_shown_in_parts_that_are_named():
     weights[..., 0] = 1  # all look at the first token
     subject = model_explorer(weights, ["a"] * 301)
     assert [c.name for c in subject.controls if c.is_shown(subject.settings)] == [
-        *("sort", "rows", "columns", "head")
+        *("sort", "without_first", "rows", "columns", "head")
     ]
     assert "Shown are rows 0 to 299 of 301, columns 0 to 299 of 301." in subject.view.value
     subject.set(rows=range(300, 301), columns=range(300, 301))

@@ -172,7 +172,7 @@ class Steps(Control):
     settings, a function of these, which returns None where a text cannot be read: the options then
     stay as they are. ``play`` is as for ``Slider``. What plays and was put at its last
     option moves to the new last one where there are more; with ``to_the_end`` so does what does not
-    play. ``returns_to`` says where it goes when a setting that this function names is chosen anew.
+    play. ``returns_to`` says where it goes when one of ``returns_when``, settings, is chosen anew.
     """
 
     kind = "slider"
@@ -180,6 +180,7 @@ class Steps(Control):
     play: int | None = None
     to_the_end: bool = False
     returns_to: Callable[..., Any] | None = None
+    returns_when: Sequence[str] = ()
 
     @property
     def follows(self) -> bool:
@@ -189,11 +190,6 @@ class Steps(Control):
     def functions(self) -> dict[str, Callable[..., Any]]:
         mine = {"options": self.options, "returns_to": self.returns_to}
         return super().functions() | {name: f for name, f in mine.items() if callable(f)}
-
-    @property
-    def returns_when(self) -> tuple[str, ...]:
-        """The settings whose change takes it back to where ``returns_to`` says."""
-        return parameters(self.returns_to) if self.returns_to else ()
 
     def offered(self, settings: Settings) -> list[Any] | None:
         """Return the options for these settings; None where a text decides and cannot be read."""

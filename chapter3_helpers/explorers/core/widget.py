@@ -41,7 +41,7 @@ import importlib.resources
 import inspect
 import io
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
 from typing import Any, NamedTuple, TypeVar
@@ -280,6 +280,8 @@ class Explorer(widgets.VBox):
         for control in self.controls:
             for name, function in control.functions().items():
                 self._check(f"{name} of {control.name!r}", parameters(function))
+            if isinstance(control, Steps):
+                self._check(f"returns_when of {control.name!r}", control.returns_when)
 
     def _check(self, where: str, names: Iterable[str]) -> None:
         known = [control.name for control in self.controls]
@@ -324,6 +326,7 @@ class Explorer(widgets.VBox):
                 if control.name in values:
                     self._offer(control, self.settings)
                     self._move(control, values[control.name])
+            self._return({name for name in values if values[name] != before[name]}, values)
         except ValueError:
             for control in self.controls:
                 self._offer(control, self.settings)
@@ -368,11 +371,21 @@ class Explorer(widgets.VBox):
     def _changed(self, change: Any, name: str = "") -> None:
         if not self._quiet:
             self._chose({name: change.new} if name else {})
-            for control in self.controls:
-                if isinstance(control, Steps) and name in control.returns_when:
-                    self._chosen[control.name] = call(control.returns_to, self.settings)
+            self._quiet = True
+            try:
+                self._return({name}, {name})
+            finally:
+                self._quiet = False
             self._settle()
             self._draw()
+
+    def _return(self, changed: Collection[str], kept: Collection[str]) -> None:
+        """Let what returns when one of some settings has changed do so, but for what is kept."""
+        for control in self.controls:
+            returns = isinstance(control, Steps) and {*changed} & {*control.returns_when}
+            if returns and control.name not in kept:
+                self._chosen[control.name] = call(control.returns_to, self.settings)
+                self._offer(control, self.settings)
 
     def _chose(self, values: Settings) -> None:
         """Remember where a reader put controls, and whether that was the end of what follows it."""
@@ -395,7 +408,7 @@ class Explorer(widgets.VBox):
             return
         widget = self.widgets[control.name]
         options = control.offered(settings)
-        if options is None or options == list(widget.options):
+        if options is None:
             return
         values = [option[1] if isinstance(option, tuple) else option for option in options]
         old = self._chosen[control.name]
@@ -405,6 +418,9 @@ class Explorer(widgets.VBox):
             new = old if old in values else _nearest_lower(old, values)
         if control.name in self._at_end:
             new = values[-1]
+        if options == list(widget.options):
+            widget.value = new
+            return
         widget.index = 0
         widget.options = options
         widget.value = new

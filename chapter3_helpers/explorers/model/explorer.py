@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from chapter3_helpers._switches import as_torch_starts
-from chapter3_helpers.explorers.core.controls import Board, Buttons, Clicked, Control, Steps
+from chapter3_helpers.explorers.core.controls import Board, Buttons, Clicked, Control, Steps, Switch
 from chapter3_helpers.explorers.core.widget import Explorer
 from chapter3_helpers.explorers.model.panels import model_panels
 from chapter3_helpers.explorers.model.reading import Reading, read_weights
@@ -71,7 +71,33 @@ def _controls(read: Reading) -> tuple[Control, ...]:
     most = max(1, MOST_HEADS // max(len(layer) for layer in read.layers))
     layers = _parts(len(read.layers), most)
     first = {"layers": layers[0][1], "rows": rows[0][1], "columns": columns[0][1]}
-    measures = model_state(read, **first, layer=0, head=0).measures
+    measures = model_state(read, **first, without_first=False, layer=0, head=0).measures
+
+    def ranked(sort: str, **shown: Any) -> list[tuple[int, int]]:
+        """Return the heads of some layers by a measure, none where they are not sorted."""
+        found = model_state(read, **shown, layer=0, head=0).measures
+        places = [(i, j) for i in shown["layers"] for j in range(len(read.layers[i]))]
+        return [places[n] for n in found.order(sort)] if sort in found.names else []
+
+    def best_layer(
+        sort: str, without_first: bool, layers: range, rows: range, columns: range, layer: int
+    ) -> int:
+        shown = {"layers": layers, "rows": rows, "columns": columns}
+        best = ranked(sort, without_first=without_first, **shown)
+        return best[0][0] if best else layer
+
+    def best_head(
+        sort: str,
+        without_first: bool,
+        layers: range,
+        rows: range,
+        columns: range,
+        layer: int,
+        head: int,
+    ) -> int:
+        shown = {"layers": layers, "rows": rows, "columns": columns}
+        best = ranked(sort, without_first=without_first, **shown)
+        return next((j for i, j in best if i == layer), head)
 
     def part(name: str, offered: list[tuple[str, range]], tooltip: str) -> Steps:
         several = len(offered) > 1
@@ -85,16 +111,33 @@ def _controls(read: Reading) -> tuple[Control, ...]:
             "Which heads come first in the list; they are outlined in the picture",
             options=(AS_IS, *measures.names),
         ),
+        Switch(
+            "without_first",
+            "without the first token",
+            False,
+            "Each weight divided by what the first token leaves, at which most heads look",
+            lambda: not read.cross,
+        ),
         part("layers", layers, f"Which layers are shown: up to {MOST_HEADS} heads at once"),
         part("rows", rows, f"Which queries are shown: up to {MOST_TOKENS} at once"),
         part("columns", columns, f"Which keys are shown: up to {MOST_TOKENS} at once"),
-        Clicked("layer", "layer", 0, "The layer of the head that is shown", options=_layer_options),
+        Clicked(
+            "layer",
+            "layer",
+            0,
+            "The layer of the head that is shown",
+            options=_layer_options,
+            returns_to=best_layer,
+            returns_when=("sort",),
+        ),
         Board(
             "head",
             "head",
             0,
             "The head that is shown",
             options=lambda layer: range(len(read.layers[layer])),
+            returns_to=best_head,
+            returns_when=("sort",),
         ),
         Clicked("row", "row", text[-1] if text else 0, "The query", options=_rows),
     )

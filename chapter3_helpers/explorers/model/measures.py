@@ -6,7 +6,7 @@ text begins behind them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -32,11 +32,22 @@ class Measures:
     values: torch.Tensor  # (N, names); NaN where there is no row
     rows: torch.Tensor  # (N, names), over how many rows each is the mean
 
+    def of(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return a measure of all heads, (N,), and over how many rows each is the mean."""
+        place = self.names.index(name)
+        return self.values[:, place], self.rows[:, place]
+
     def order(self, name: str) -> list[int]:
         """Return the heads from the largest value of a measure to the smallest; those without one
         come last."""
-        column = self.values[:, self.names.index(name)].nan_to_num(nan=-1.0)
+        column = self.of(name)[0].nan_to_num(nan=-1.0)
         return column.argsort(descending=True, stable=True).tolist()
+
+    def instead(self, name: str, other: "Measures") -> "Measures":
+        """Return these with one of them as others have it."""
+        values, rows, place = self.values.clone(), self.rows.clone(), self.names.index(name)
+        values[:, place], rows[:, place] = other.of(name)
+        return replace(self, values=values, rows=rows)
 
 
 def followers(tokens: Sequence[str], rows: torch.Tensor) -> torch.Tensor:
@@ -139,18 +150,23 @@ def _mean(values: torch.Tensor, can: torch.Tensor) -> tuple[torch.Tensor, torch.
     return values.where(can, 0).sum(-1) / rows, rows
 
 
-def sentence(measures: Measures, head: int, name: str, *, brief: bool = False) -> str:
+def sentence(
+    measures: Measures, head: int, name: str, *, brief: bool = False, without_first: bool = False
+) -> str:
     """Say what a head does: where the largest share of its weight goes, and how it spreads, which
-    is left out where it should be ``brief``."""
+    is left out where it should be ``brief``; ``without_first`` of what the first token leaves."""
     numbers = zip(measures.values[head].tolist(), measures.rows[head].tolist(), strict=True)
     found = {measure: v for measure, v in zip(measures.names, numbers, strict=True) if v[1]}
     places = {measure: found[measure] for measure in PLACES if measure in found}
     rare = {place: places.pop(place)[0] for place in RARE if place in places}
-    said = []
+    said, whole = [], "its weight"
+    if without_first:
+        first, _ = places.pop(FIRST, (0, 0))
+        whole = f"what the first token leaves, which gets {first:.2f},"
     if places:
         most = max(places, key=lambda place: places[place][0])
         share, rows = places[most]
-        said.append(f"on average {share:.2f} of its weight goes to {PLACES[most]} ({rows} rows).")
+        said.append(f"on average {share:.2f} of {whole} goes to {PLACES[most]} ({rows} rows).")
     said += [f"{share:.2f} goes to {place}." for place, share in rare.items() if share > LOST]
     if SPREAD in found and not (brief and said):
         scale = "0 is all on one token, 1 the same on every token"

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.core.panels import Heads, Panel
 from chapter3_helpers.explorers.core.style import escape
 from chapter3_helpers.explorers.model.pixels import Tiles, Window, png
 
-LARGE = 340  # pixels of one head in large, about
+LARGE, PRESENTED = 400, 200  # pixels of one head in large, about; and before its letters grow
 LEFT, TOP = 48, 20  # pixels for the numbers of layers, and of heads
 LETTERS = 14  # pixels that a number needs
+WORDS = 11  # pixels that the name of a token needs, and how large its letters are
 
 
 def board(name: str, said: str, at: str, **data: Any) -> str:
@@ -42,6 +44,7 @@ class Montage(Heads):
         chosen: layer and head, as places in the picture.
         first: how many layers come before these.
         outlined: further heads that are marked, such as those that are listed.
+        off: heads that are crossed out.
         said: what is chosen, in words.
     """
 
@@ -49,54 +52,71 @@ class Montage(Heads):
     chosen: tuple[int, int] = (0, 0)
     first: int = 0
     outlined: Sequence[tuple[int, int]] = ()
+    off: Sequence[tuple[int, int]] = ()
     said: str = ""
 
     def html(self) -> str:
         """Return the picture, which stays, with the numbers of layers and heads."""
         tiles, (wide, high) = self.values, self.values.tile
-        layers = list(enumerate(tiles.numbers))[:: -(-LETTERS // high)]
-        heads = range(0, max(tiles.heads), -(-LETTERS * 2 // wide) if wide < LETTERS * 2 else 1)
-        numbers = [
-            f'<text x="{LEFT - 6}" y="{TOP + (i + 0.5) * high + 3:.0f}" text-anchor="end">'
-            f"{number}</text>"
-            for i, number in layers
+        numbers = [[*map(str, tiles.numbers)], [*map(str, range(max(tiles.heads)))]]
+        sides = ["layer", "head"]
+        if not tiles.turned:
+            numbers, sides = numbers[::-1], sides[::-1]
+        (columns, rows), (across, down) = numbers, sides
+        rows[0] = f"{down} {rows[0]}"
+        words = [(LEFT - 6, TOP - 5, "end", across)]
+        words += [
+            (LEFT - 6, TOP + (n + 0.5) * high + 3, "end", rows[n])
+            for n in range(0, len(rows), -(-LETTERS // high))
         ] + [
-            f'<text x="{LEFT + (j + 0.5) * wide:.0f}" y="{TOP - 5}" text-anchor="middle">{j}</text>'
-            for j in heads
+            (LEFT + (n + 0.5) * wide, TOP - 5, "middle", columns[n])
+            for n in range(0, len(columns), -(-LETTERS * 2 // wide) if wide < LETTERS * 2 else 1)
         ]
-        corner = f'<text x="{LEFT - 6}" y="{TOP - 5}" text-anchor="end">layer</text>'
-        return self._svg(f'<image href="{tiles.picture}" {self._at()}/>{corner}{"".join(numbers)}')
+        written = "".join(
+            f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{word}</text>'
+            for x, y, anchor, word in words
+        )
+        return self._svg(f'<image href="{tiles.picture}" {self._at()}/>{written}')
 
     def layers(self) -> list[str]:
         return [self.html(), self._frame()]
 
     def _frame(self) -> str:
         """Return what moves over the picture."""
-        (layer, head), counts = self.chosen, self.values.heads
-        axes = {
-            "down": ("layer", self.first, len(counts), layer),
-            "across": ("head", 0, max(counts), head),
-        }
-        marks = [("also", *place) for place in self.outlined] + [("frame", layer, head)]
-        wide, high = self.values.tile
-        rects = [
-            f'<rect class="{kind}" x="{LEFT + j * wide - 1}" y="{TOP + i * high - 1}" '
-            f'width="{wide}" height="{high}"/>'
-            for kind, i, j in marks
-        ]
-        return self._svg("".join(rects) + board("head", self.said, self._at(), board=axes))
+        tiles, (layer, head) = self.values, self.chosen
+        axes = [("layer", self.first, len(tiles.heads), layer), ("head", 0, max(tiles.heads), head)]
+        axes = dict(
+            zip(("across", "down") if tiles.turned else ("down", "across"), axes, strict=True)
+        )
+        marks = [("off", *place) for place in self.off]
+        marks += [("also", *place) for place in self.outlined] + [("frame", layer, head)]
+        wide, high = tiles.tile
+        drawn = []
+        for kind, i, j in marks:
+            x, y = (
+                start + from_ for start, from_ in zip((LEFT, TOP), tiles.corner(i, j), strict=True)
+            )
+            at = f'class="{kind}" x="{x - 1}" y="{y - 1}" width="{wide}" height="{high}"'
+            drawn.append(f"<rect {at}/>")
+            if kind == "off":
+                w, h = wide - 2, high - 2
+                drawn.append(f'<path class="off" d="M{x} {y}l{w} {h}m0 {-h}l{-w} {h}"/>')
+        return self._svg("".join(drawn) + board("head", self.said, self._at(), board=axes))
+
+    def _size(self) -> tuple[int, int]:
+        (wide, high), (across, down) = self.values.tile, self.values.counts
+        return wide * across, high * down
 
     def _at(self) -> str:
-        wide, high = self.values.tile
-        width, height = wide * max(self.values.heads), high * len(self.values.heads)
+        width, height = self._size()
         return f'x="{LEFT}" y="{TOP}" width="{width}" height="{height}"'
 
     def _svg(self, inside: str) -> str:
-        wide, high = self.values.tile
-        width = LEFT + wide * max(self.values.heads)
-        height = TOP + high * len(self.values.heads)
+        width, height = self._size()
+        width, height = LEFT + width, TOP + height
+        above = " c3above" * self.values.above
         return (
-            f'<div class="c3 c3tiles"><svg viewBox="0 0 {width} {height}" width="{width}" '
+            f'<div class="c3 c3tiles{above}"><svg viewBox="0 0 {width} {height}" width="{width}" '
             f'role="group" aria-label="all heads">{inside}</svg></div>'
         )
 
@@ -112,6 +132,7 @@ class Large(Panel):
         row: the query that is read.
         queries: the names of all of them.
         keys: the names of all of them.
+        size: about how many pixels.
     """
 
     title: str
@@ -120,6 +141,10 @@ class Large(Panel):
     row: int
     queries: Sequence[str]
     keys: Sequence[str]
+    size: int = LARGE
+
+    def presented(self) -> "Large":
+        return replace(self, size=PRESENTED)
 
     @property
     def marked_row(self) -> int:
@@ -132,22 +157,50 @@ class Large(Panel):
     def html(self) -> str:
         levels = self.window.levels(self.weights)
         (high, wide), rows, columns = levels.shape, self.window.rows, self.window.columns
-        scale = max(1, LARGE // max(high, wide))
+        scale = max(1, self.size // max(high, wide))
         at = self.row - rows.start
         width, height = scale * wide, scale * high
-        over = f'x="1" y="1" width="{width}" height="{height}"'
-        line = f'x="0" y="{1 + scale * at}" width="{width + 2}" height="{scale}"'
-        down = {"down": ("row", rows.start, high, at)}
         cells = {
             "q": (rows.start, self.queries[rows.start : rows.stop]),
             "k": (columns.start, self.keys[columns.start : columns.stop]),
         }
+        names = {side: _spread(names, scale) for side, (_, names) in cells.items()}
+        names["q"] = {n: name for n, name in names["q"].items() if abs(n - at) * scale >= WORDS}
+        names["q"][at] = cells["q"][1][at]
+        left, top = (
+            8 + round(max(text_width(name, WORDS, bold=True) for name in names[side].values()))
+            for side in "qk"
+        )
+        left = max(left, text_width("query ↓", WORDS) + 8)
+        over = f'x="{left}" y="{top}" width="{width}" height="{height}"'
+        line = f'x="{left - 1}" y="{top + scale * at}" width="{width + 2}" height="{scale}"'
+        middle = (scale + WORDS * 0.7) / 2
+        words = [
+            f'<text data-q={rows.start + n} x="{left - 5}" y="{top + scale * n + middle:.1f}" '
+            f'text-anchor="end"{" class=at" * (n == at)}>{escape(name)}</text>'
+            for n, name in names["q"].items()
+        ] + [
+            f'<text data-k={columns.start + n} text-anchor="start" transform="translate('
+            f'{left + scale * n + middle:.1f} {top - 5}) rotate(-90)">{escape(name)}</text>'
+            for n, name in names["k"].items()
+        ]
+        words += [
+            f'<text class="corner" x="{left - 5}" y="{top - up}" text-anchor="end">{word}</text>'
+            for word, up in (("key →", WORDS + 8), ("query ↓", 6))
+        ]
+        down = {"down": ("row", rows.start, high, at)}
         chosen = board("query", self.queries[self.row], over, board=down, cells=cells)
         hint = "point at a weight to read it"
         return (
             f'<figure class="c3v c3large"><figcaption>{escape(self.title)}</figcaption>'
-            f'<svg class="c3pixels" viewBox="0 0 {width + 2} {height + 2}" width="{width + 2}" '
-            f'role="group" aria-label="{escape(self.title)}"><image href="{png(levels)}" {over}/>'
+            f'<svg class="c3pixels" viewBox="0 0 {left + width + 2} {top + height + 2}" '
+            f'width="{left + width + 2}" role="group" aria-label="{escape(self.title)}">'
+            f'<image href="{png(levels)}" {over}/>{"".join(words)}'
             f'<rect class="frame" {line}/>{chosen}</svg>'
             f'<div class="c3read" data-hint="{hint}">{hint}</div></figure>'
         )
+
+
+def _spread(names: Sequence[str], scale: int) -> dict[int, str]:
+    """Return as many names as have room beside pixels of this scale, by their places."""
+    return {n: names[n] for n in range(0, len(names), -(-WORDS // scale))}

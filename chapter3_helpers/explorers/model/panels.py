@@ -1,6 +1,7 @@
 """What is drawn: all heads, those that come first by a measure, and one of them in large."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from chapter3_helpers._figures.writing import short
 from chapter3_helpers.explorers.core.lines import Lines
@@ -34,9 +35,9 @@ def model_panels(
         listed = [*listed, chosen]
     queries, keys = _labels(read.names)[read.first : len(read.tokens)], _labels(read.key_names)
     weights, hidden = window.of(state.weights), window.hidden(*window.shape)
-    longest = max(len(queries), len(keys))
+    longest, without = max(len(queries), len(keys)), state.left_out is not None
     sentences = [
-        sentence(measures, chosen, names[chosen].capitalize(), brief=brief)
+        sentence(measures, chosen, names[chosen].capitalize(), brief=brief, without_first=without)
         for brief in (False, True)
     ]
     panels: list[Panel] = [
@@ -55,14 +56,17 @@ def model_panels(
             read.numbers,
             chosen,
             sort,
+            beside=len(listed) > 1 and not state.tiles.above,
         ),
     ]
+    large = Large(names[chosen], weights, window, row, queries, keys)
     if longest <= AS_TABLE:
         marked = {"hidden": hidden, "marked_row": row, "click": CLICK_ROW}
         marked["narrow"] = longest > NARROW
-        panels.append(Matrix(names[chosen], weights, queries, keys, **marked))
+        shown = large if state.tiles.above and longest > NARROW else None
+        panels.append(Table(names[chosen], weights, queries, keys, **marked, large=shown))
     else:
-        panels.append(Large(names[chosen], weights, window, row, queries, keys))
+        panels.append(large)
     panels.append(_row(state, row, f"where {queries[row]} looks", keys, longest > AS_TABLE))
     if longest <= AS_LINES:
         panels.append(
@@ -71,6 +75,16 @@ def model_panels(
     else:
         panels += _texts(state, row, f"what {queries[row]} looks at")
     return panels
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table(Matrix):
+    """One head of few tokens, with its numbers; from the back row as a picture, if there is one."""
+
+    large: Large | None
+
+    def presented(self) -> Panel:
+        return self.large.presented() if self.large else super().presented()
 
 
 def _labels(names: Sequence[str]) -> list[str]:

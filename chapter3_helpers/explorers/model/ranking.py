@@ -26,6 +26,7 @@ class Ranking(Panel):
         layers: the numbers of all layers.
         chosen: the number of the head that is marked.
         by: the measure that they are sorted by, if any.
+        beside: whether it is there while the explorer is presented.
         across: whether the heads stand side by side, with this measure alone, for the back row.
     """
 
@@ -37,11 +38,8 @@ class Ranking(Panel):
     layers: Sequence[int]
     chosen: int
     by: str
+    beside: bool = False
     across: bool = False
-
-    @property
-    def beside(self) -> bool:
-        return len(self.heads) > 1
 
     def presented(self) -> "Ranking":
         return replace(self, across=True)
@@ -71,7 +69,7 @@ class Ranking(Panel):
         )
 
     def _row(self) -> str:
-        column = self.measures.values[:, self.measures.names.index(self.by)]
+        column, _ = self.measures.of(self.by)
         names, values = "", ""
         for n, value in enumerate(column[list(self.heads)].tolist()):
             reach, name, chosen = self._head(n)

@@ -70,6 +70,22 @@ class Reading:
         return not self.cross and not looks_ahead(self.layers, self.first, self.has_text)
 
     @cached_property
+    def start(self) -> int:
+        """The place of the first key that is text."""
+        return int(self.is_text.int().argmax())
+
+    @cached_property
+    def rest(self) -> tuple[torch.Tensor, ...]:
+        """The layers without the first token: each weight divided by what is left of its row."""
+        layers = []
+        for layer in self.layers:
+            rest = layer.clone()
+            rest[..., self.start] = 0
+            left = rest.sum(-1, keepdim=True)
+            layers.append(rest / left.where(left > 0, 1))
+        return tuple(layers)
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The tokens as a reader knows them."""
         return readable([*self.tokens, *self.unread])

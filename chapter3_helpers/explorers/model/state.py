@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 import torch
 
 from chapter3_helpers._switches import as_torch_starts
-from chapter3_helpers.explorers.model.measures import Measures, measure
+from chapter3_helpers.explorers.model.measures import FIRST, Measures, measure
 from chapter3_helpers.explorers.model.pixels import Tiles, Window, draw_tiles
 from chapter3_helpers.explorers.model.reading import Reading
 
@@ -20,23 +20,38 @@ class ModelState(NamedTuple):
     measures: Measures  # (N, names)
     tiles: Tiles
     weights: torch.Tensor  # (R, S), of the chosen head
+    left_out: int | None = None  # the key without which they are shown
 
 
 @as_torch_starts()
 def model_state(
-    read: Reading, *, layers: range, rows: range, columns: range, layer: int, head: int
+    read: Reading,
+    *,
+    without_first: bool,
+    layers: range,
+    rows: range,
+    columns: range,
+    layer: int,
+    head: int,
 ) -> ModelState:
     """Return what there is to see of some layers, rows and columns, and of one head."""
-    known = _DRAWN.setdefault(read, {})
-    if (layers, rows, columns) not in known:
-        chosen = [read.layers[i] for i in layers]
-        window = Window(rows, columns, read.causal, read.first)
-        text = {"cross": read.cross, "causal": read.causal, "is_text": read.is_text}
-        measures = measure(chosen, read.tokens, rows, **text)
+    known, key = _DRAWN.setdefault(read, {}), (without_first, layers, rows, columns)
+    left_out, weights = (read.start, read.rest) if without_first else (None, read.layers)
+    if key not in known:
+        text = {"cross": read.cross, "causal": read.causal}
+        measures = measure(
+            [read.layers[i] for i in layers], read.tokens, rows, **text, is_text=read.is_text
+        )
+        chosen = [weights[i] for i in layers]
+        if without_first:  # the share that it gets is that of the whole
+            others = read.is_text & (torch.arange(len(read.is_text)) != read.start)
+            rest = measure(chosen, read.tokens, rows, **text, is_text=others)
+            measures = rest.instead(FIRST, measures)
+        window = Window(rows, columns, read.causal, read.first, left_out)
         tiles = draw_tiles(chosen, [read.numbers[i] for i in layers], window)
-        known[layers, rows, columns] = window, measures, tiles
-    window, measures, tiles = known[layers, rows, columns]
-    return ModelState(read, layers, window, measures, tiles, read.layers[layer][head])
+        known[key] = window, measures, tiles
+    window, measures, tiles = known[key]
+    return ModelState(read, layers, window, measures, tiles, weights[layer][head], left_out)
 
 
 _DRAWN: WeakKeyDictionary[Reading, dict] = WeakKeyDictionary()  # another head needs no new picture
