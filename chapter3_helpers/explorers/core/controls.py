@@ -339,16 +339,17 @@ class Switch(Control):
 
 @dataclass(frozen=True)
 class TextField(Control):
-    """A line of text that the reader types."""
+    """A line of text that the reader types, read at each letter or, if it ``waits``, at Enter."""
 
     kind = "text"
+    waits: bool = field(default=False, kw_only=True)
 
     def read(self, shown: str, settings: Settings) -> str:
         return shown
 
     def build(self, settings: Settings) -> widgets.Widget:
         words = self.words(width="auto", min_width="320px", flex="2 1 420px")
-        return widgets.Text(continuous_update=True, **words)
+        return widgets.Text(continuous_update=not self.waits, **words)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@
 // Listen to one explorer; change(settings) is called with what a click changes, and returns false
 // where nothing does.
 function c3Hands(root, change) {
-  const SIDES = ["q", "k", "r", "c", "strip"];
+  const SIDES = ["q", "k", "r", "c", "strip"], DRAWING = "table, svg, p";
   let hovered = null; // what the mouse is over: the numbers, or in a picture of weights how far across and down
   let read = {}; // the last picture whose weights were read
   let resting = false; // the keyboard points: a picture that changes under the mouse is no pointing
@@ -122,13 +122,13 @@ function c3Hands(root, change) {
 
   // The label to which something in a drawing belongs: for a cell that of its row.
   function labelOf(element, at) {
-    const all = [...(element.closest("table, svg")?.querySelectorAll("[data-stop]") ?? [])];
+    const all = [...(element.closest(DRAWING)?.querySelectorAll("[data-stop]") ?? [])];
     const belongs = SIDES.map((side) => all.find((label) => side in at && meant(label)[side] === at[side]));
     return element.closest("[data-stop]") ?? belongs.find(Boolean);
   }
 
   // All labels that share a stop of the Tab key.
-  const drawings = () => [...root.querySelectorAll(":is(table, svg):has([data-stop])")];
+  const drawings = () => [...root.querySelectorAll(`:is(${DRAWING}):has([data-stop])`)];
   const labels = (drawing, stop) => [...(drawing?.querySelectorAll(`[data-stop="${stop}"]`) ?? [])];
 
   // Where the head of an arrow is, and what it means that it is moved to x, y, in the plane's units.
@@ -203,7 +203,7 @@ function c3Hands(root, change) {
       onBoard(label, (side, count, at) => at + (across === (side === "across") ? STEPS[event.key] : 0));
     } else if (event.key === "Enter" || event.key === " ") click(label);
     else if (event.key in STEPS) {
-      const all = labels(label.closest("table, svg"), label.dataset.stop);
+      const all = labels(label.closest(DRAWING), label.dataset.stop);
       const next = all.indexOf(label) + STEPS[event.key];
       hovered = null;
       resting = true;
@@ -219,7 +219,7 @@ function c3Hands(root, change) {
   });
 
   function focus({ target }) {
-    const { stop } = target.dataset, drawing = target.closest("table, svg"), all = labels(drawing, stop);
+    const { stop } = target.dataset, drawing = target.closest(DRAWING), all = labels(drawing, stop);
     focused = stop ? { drawing: drawings().indexOf(drawing), stop, n: all.indexOf(target) } : null;
     for (const label of all) label.setAttribute("tabindex", label === target ? 0 : -1);
     mark();

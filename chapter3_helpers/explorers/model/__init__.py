@@ -14,6 +14,8 @@ file            what it holds
 ``pixels``      weights as pixels
 ``ranking``     the heads in the order of a measure
 ``text``        a long text in the colours of a row
+``cutting``     a model some of whose heads are off
+``written``     what it then writes, and its loss
 ==============  =====================================================================
 """
 

@@ -5,21 +5,36 @@ Give it the attention weights that a model returned and the tokens that it read:
     outputs = model(**batch, output_attentions=True)  # loaded with attn_implementation="eager"
     model_explorer(outputs.attentions, tokenizer.convert_ids_to_tokens(batch["input_ids"][0]))
 
+Give it the model itself, and heads can be switched off: what it writes and its loss change::
+
+    model_explorer(load_llama(), "My name is Quembyra. Nice to meet you, Quem")
+
 Layers and heads are counted from 0, as they were handed over.
 """
 
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
+from torch import nn
+
 from chapter3_helpers._switches import as_torch_starts
-from chapter3_helpers.explorers.core.controls import Board, Buttons, Clicked, Control, Steps, Switch
+from chapter3_helpers.explorers.core.controls import (
+    Board,
+    Buttons,
+    Clicked,
+    Control,
+    Steps,
+    Switch,
+    TextField,
+)
 from chapter3_helpers.explorers.core.widget import Explorer
+from chapter3_helpers.explorers.model.cutting import Asked, answer, cut_state, read_model
 from chapter3_helpers.explorers.model.panels import model_panels
-from chapter3_helpers.explorers.model.reading import Reading, read_weights
+from chapter3_helpers.explorers.model.reading import MOST_TOKENS, Reading, read_weights
 from chapter3_helpers.explorers.model.state import model_state
 
-MOST_TOKENS, MOST_HEADS = 300, 1024  # in one picture
+MOST_HEADS = 1024  # in one picture
 AS_IS = "layer"
 
 
@@ -30,20 +45,28 @@ def model_explorer(
     keys: Sequence[str] | None = None,
     *,
     attention_mask: Any = None,
+    tokenizer: Any = None,
     **settings: Any,
 ) -> Explorer:
-    """Show all heads of any model, and what each of them does.
+    """Show all heads of any model, and what each of them does; given the model itself, what it
+    writes and how its loss changes where some of them are off.
 
     Args:
         weights: the attention weights of one text: a sequence with a tensor (1, H, T, T) or
             (H, T, T) for each layer, as models of ``transformers`` return for
             ``output_attentions=True``; one tensor (L, H, T, T); attention to another text,
-            (1, H, T, S); or what ``generate(..., output_attentions=True)`` returns.
-        tokens: T of them, as text; where the model had read S - T before, all S.
+            (1, H, T, S); or what ``generate(..., output_attentions=True)`` returns. Or a model,
+            which gives logits (T, vocab_size) for ids (T,) and has ``attention_weights(ids)``,
+            such as a ``Llama`` of ``real_model``.
+        tokens: T of them, as text; where the model had read S - T before, all S. For a model a
+            text.
         keys: the S tokens of the other text.
         attention_mask: (S,) or (1, S), 1 for keys that are text and 0 for padding, which counts in
             no mean (default: rows that look like padding count in none).
-        settings: where to start, such as ``layer=5, head=1, sort="induction"``.
+        tokenizer: the model's own, from ``read_tokenizer`` (default: that of the model that set-up
+            brings).
+        settings: where to start, such as ``layer=5, head=1, sort="induction"``; of a model also
+            ``off="16.0 18.6"``, the heads that are off, each as layer and head.
 
     Returns:
         A widget, to be the last line of a cell in JupyterLab.
@@ -51,57 +74,86 @@ def model_explorer(
     Raises:
         TypeError, ValueError: what was handed over cannot be shown; the message says what to do.
     """
-    read = read_weights(weights, tokens, keys, attention_mask)
-    handed = {"weights": weights, "tokens": tokens, "keys": keys, "attention_mask": attention_mask}
-    names = [name for name, value in handed.items() if value is not None]
+    handed = {"tokens": tokens, "keys": keys, "attention_mask": attention_mask}
+    if isinstance(weights, nn.Module):
+        if not isinstance(tokens, str) or keys is not None or attention_mask is not None:
+            raise TypeError(
+                "with a model goes one text, as in model_explorer(model, text), and neither keys "
+                f"nor a mask, got {type(tokens).__name__}: {tokens!r:.40}"
+            )
+        asked = read_model(weights, tokenizer)
+        state, controls = partial(cut_state, asked), _controls_of_model(asked, tokens)
+        name, make, handed = "asked", read_model, {"model": weights, "tokenizer": tokenizer}
+    else:
+        if tokenizer is not None:
+            raise TypeError(f"tokenizer goes with a model, got {type(weights).__name__} as well")
+        read = read_weights(weights, **handed)
+        state, controls = partial(model_state, read), _controls_of_weights(read)
+        name, make, handed = "read", read_weights, {"weights": weights, **handed}
     return Explorer(
         "the heads of a model",
-        _controls(read),
-        partial(model_state, read),
+        controls,
+        state,
         model_panels,
         settings,
-        given={"read": (read_weights, names)},
+        own=type(weights) if isinstance(weights, nn.Module) else None,
+        given={name: (make, [name for name, value in handed.items() if value is not None])},
     )
 
 
-def _controls(read: Reading) -> tuple[Control, ...]:
+def _controls_of_weights(read: Reading) -> tuple[Control, ...]:
     count = len(read.has_text)
     rows, columns = (_parts(number, MOST_TOKENS) for number in (count, len(read.keys)))
     text = read.has_text[:MOST_TOKENS].nonzero().flatten().tolist()
+    windows = (
+        _part("rows", rows, f"Which queries are shown: up to {MOST_TOKENS} at once"),
+        _part("columns", columns, f"Which keys are shown: up to {MOST_TOKENS} at once"),
+    )
+    row = Clicked("row", "row", text[-1] if text else 0, "The query", options=lambda rows: rows)
+    return (*_controls_of_heads(partial(model_state, read), read, windows), row)
+
+
+def _controls_of_model(asked: Asked, text: str) -> tuple[Control, ...]:
+    def rows(text: str) -> range | None:
+        try:
+            return range(len(asked.encode(text)[0]))
+        except ValueError:  # the explorer says what is wrong with the text
+            return None
+
+    typed = (
+        TextField("text", "text", text, "What the model reads; Enter lets it read", waits=True),
+        TextField(
+            "off",
+            "heads off",
+            "",
+            "Layer and head of each with a point between them, such as 16.0 18.6; Enter does it",
+            waits=True,
+        ),
+    )
+    read = answer(asked, text, ()).read
+    last = len(read.tokens) - 1
+    row = Clicked("row", "row", last, "The query", options=rows, to_the_end=True)
+    return (*typed, *_controls_of_heads(partial(cut_state, asked), read, typed), row)
+
+
+def _controls_of_heads(
+    state: partial, read: Reading, others: Sequence[Control]
+) -> tuple[Control, ...]:
+    """Return what chooses a head; ``others`` choose what is read of all of them."""
     most = max(1, MOST_HEADS // max(len(layer) for layer in read.layers))
     layers = _parts(len(read.layers), most)
-    first = {"layers": layers[0][1], "rows": rows[0][1], "columns": columns[0][1]}
-    measures = model_state(read, **first, without_first=False, layer=0, head=0).measures
+    start = {control.name: control.default for control in others} | {"layers": layers[0][1]}
+    measures = state(**start, sort=AS_IS, without_first=False, layer=0, head=0).measures
 
-    def ranked(sort: str, **shown: Any) -> list[tuple[int, int]]:
-        """Return the heads of some layers by a measure, none where they are not sorted."""
-        found = model_state(read, **shown, layer=0, head=0).measures
-        places = [(i, j) for i in shown["layers"] for j in range(len(read.layers[i]))]
-        return [places[n] for n in found.order(sort)] if sort in found.names else []
+    @wraps(state)  # what it computes says which settings these need
+    def first_layer(**settings: Any) -> int:
+        order = state(**settings).order
+        return order[0][0] if order else settings["layer"]
 
-    def best_layer(
-        sort: str, without_first: bool, layers: range, rows: range, columns: range, layer: int
-    ) -> int:
-        shown = {"layers": layers, "rows": rows, "columns": columns}
-        best = ranked(sort, without_first=without_first, **shown)
-        return best[0][0] if best else layer
-
-    def best_head(
-        sort: str,
-        without_first: bool,
-        layers: range,
-        rows: range,
-        columns: range,
-        layer: int,
-        head: int,
-    ) -> int:
-        shown = {"layers": layers, "rows": rows, "columns": columns}
-        best = ranked(sort, without_first=without_first, **shown)
-        return next((j for i, j in best if i == layer), head)
-
-    def part(name: str, offered: list[tuple[str, range]], tooltip: str) -> Steps:
-        several = len(offered) > 1
-        return Steps(name, name, offered[0][1], tooltip, lambda: several, options=offered)
+    @wraps(state)
+    def first_head(**settings: Any) -> int:
+        order = state(**settings).order
+        return next((j for i, j in order if i == settings["layer"]), settings["head"])
 
     return (
         Buttons(
@@ -118,16 +170,15 @@ def _controls(read: Reading) -> tuple[Control, ...]:
             "Each weight divided by what the first token leaves, at which most heads look",
             lambda: not read.cross,
         ),
-        part("layers", layers, f"Which layers are shown: up to {MOST_HEADS} heads at once"),
-        part("rows", rows, f"Which queries are shown: up to {MOST_TOKENS} at once"),
-        part("columns", columns, f"Which keys are shown: up to {MOST_TOKENS} at once"),
+        _part("layers", layers, f"Which layers are shown: up to {MOST_HEADS} heads at once"),
+        *(control for control in others if isinstance(control, Steps)),
         Clicked(
             "layer",
             "layer",
             0,
             "The layer of the head that is shown",
-            options=_layer_options,
-            returns_to=best_layer,
+            options=lambda layers: layers,
+            returns_to=first_layer,
             returns_when=("sort",),
         ),
         Board(
@@ -136,19 +187,15 @@ def _controls(read: Reading) -> tuple[Control, ...]:
             0,
             "The head that is shown",
             options=lambda layer: range(len(read.layers[layer])),
-            returns_to=best_head,
+            returns_to=first_head,
             returns_when=("sort",),
         ),
-        Clicked("row", "row", text[-1] if text else 0, "The query", options=_rows),
     )
 
 
-def _layer_options(layers: range) -> range:
-    return layers
-
-
-def _rows(rows: range) -> range:
-    return rows
+def _part(name: str, offered: list[tuple[str, range]], tooltip: str) -> Steps:
+    several = len(offered) > 1
+    return Steps(name, name, offered[0][1], tooltip, lambda: several, options=offered)
 
 
 def _parts(count: int, most: int) -> list[tuple[str, range]]:

@@ -164,7 +164,7 @@ class Large(Panel):
             "q": (rows.start, self.queries[rows.start : rows.stop]),
             "k": (columns.start, self.keys[columns.start : columns.stop]),
         }
-        names = {side: _spread(names, scale) for side, (_, names) in cells.items()}
+        names = {side: spread(names, scale) for side, (_, names) in cells.items()}
         names["q"] = {n: name for n, name in names["q"].items() if abs(n - at) * scale >= WORDS}
         names["q"][at] = cells["q"][1][at]
         left, top = (
@@ -201,6 +201,6 @@ class Large(Panel):
         )
 
 
-def _spread(names: Sequence[str], scale: int) -> dict[int, str]:
+def spread(names: Sequence[str], scale: int) -> dict[int, str]:
     """Return as many names as have room beside pixels of this scale, by their places."""
     return {n: names[n] for n in range(0, len(names), -(-WORDS // scale))}

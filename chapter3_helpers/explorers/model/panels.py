@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from chapter3_helpers._figures.writing import short
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
+from chapter3_helpers.explorers.model.cutting import written_heads
 from chapter3_helpers.explorers.model.measures import LOST, sentence
 from chapter3_helpers.explorers.model.montage import Large, Montage
 from chapter3_helpers.explorers.model.padding import spans
 from chapter3_helpers.explorers.model.ranking import Ranking
 from chapter3_helpers.explorers.model.state import ModelState
 from chapter3_helpers.explorers.model.text import Text
+from chapter3_helpers.explorers.model.written import HeadNote, Written
 
 AS_TABLE, AS_LINES = 16, 24  # tokens, at most
 NARROW = 10  # more columns have turned labels
-LISTED = 6  # heads
+LISTED, NAMED = 6, 5  # heads
 LARGEST = 12  # weights of a row
 READ = 0.005  # a smaller weight is written as 0.00
 CLICK_ROW = {"q": "row"}
@@ -29,8 +31,8 @@ def model_panels(
     places = [(i, j) for i in layers for j in range(len(read.layers[i]))]
     names = [f"layer {read.numbers[i]}, head {j}" for i, j in places]
     chosen = places.index((layer, head))
-    listed = measures.order(sort)[:LISTED] if sort in measures.names else []
-    outlined = [(places[n][0] - layers.start, places[n][1]) for n in listed]
+    listed = [places.index(place) for place in state.order[:LISTED]]
+    outlined = [(i - layers.start, j) for i, j in state.order[:LISTED]]
     if chosen not in listed:
         listed = [*listed, chosen]
     queries, keys = _labels(read.names)[read.first : len(read.tokens)], _labels(read.key_names)
@@ -46,9 +48,11 @@ def model_panels(
             chosen=(layer - layers.start, head),
             first=layers.start,
             outlined=outlined,
+            off=[(i - layers.start, j) for i, j in state.off if i in layers],
             said=names[chosen],
         ),
-        Note(*(said + _passed_over(state) for said in sentences)),
+        _note(state, [said + _passed_over(state) for said in sentences], (layer, head)),
+        *([_written(state)] if state.answers else []),
         Ranking(
             measures,
             listed,
@@ -67,7 +71,8 @@ def model_panels(
         panels.append(Table(names[chosen], weights, queries, keys, **marked, large=shown))
     else:
         panels.append(large)
-    panels.append(_row(state, row, f"where {queries[row]} looks", keys, longest > AS_TABLE))
+    beside = longest > (NARROW if state.tiles.above else AS_TABLE)
+    panels.append(_row(state, row, f"where {queries[row]} looks", keys, beside))
     if longest <= AS_LINES:
         panels.append(
             Lines("the same, as lines", weights, queries, keys, hidden, row, click=CLICK_ROW)
@@ -85,6 +90,37 @@ class Table(Matrix):
 
     def presented(self) -> Panel:
         return self.large.presented() if self.large else super().presented()
+
+
+def _written(state: ModelState) -> Written:
+    """Return what a model writes and how surprised it was, with all heads and with some off."""
+    answers = dict(zip(("", _listed(state.off)), state.answers, strict=True))
+    return Written(
+        state.answers[0].text,
+        _labels(state.read.names),
+        {without: answer.written for without, answer in answers.items()},
+        {without: answer.losses for without, answer in answers.items()},
+    )
+
+
+def _note(state: ModelState, said: list[str], head: tuple[int, int]) -> Note:
+    """Return what a head does and, where it can be, what switches it off or on."""
+    if not state.answers:
+        return Note(*said)
+    if head in state.off:
+        said = [f"{sentence} It is off: what it finds goes nowhere." for sentence in said]
+        left, action = [other for other in state.off if other != head], "Switch it on"
+    else:
+        left, action = [*state.off, head], "Switch it off"
+    return HeadNote(*said, off=written_heads(left), action=action)
+
+
+def _listed(heads: Sequence[tuple[int, int]]) -> str:
+    """Write heads as they stand in a sentence: up to five by name, or how many there are."""
+    names = [f"{layer}.{head}" for layer, head in heads]
+    if len(names) > NAMED:
+        return f"{len(names)} heads"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _labels(names: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.model.padding import looks_ahead, rows_of_padding, text_of_mask
 from chapter3_helpers.explorers.model.tokens import readable
 
+MOST_TOKENS = 300  # in one picture
 ABOVE = 0.02  # what rounding to 16 bits may add to the sum of a row
 CLOSE = 0.05  # of weights that were computed twice, in 16 bits
 EXPECTED = (

@@ -1,6 +1,6 @@
 """What there is to see of a model's weights: a window of them, drawn and measured, and one head."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -20,13 +20,17 @@ class ModelState(NamedTuple):
     measures: Measures  # (N, names)
     tiles: Tiles
     weights: torch.Tensor  # (R, S), of the chosen head
+    order: list[tuple[int, int]]  # layer and head, the largest by a measure first
     left_out: int | None = None  # the key without which they are shown
+    off: tuple[tuple[int, int], ...] = ()  # heads
+    answers: Any = None  # of a model: with all heads, and with these off
 
 
 @as_torch_starts()
 def model_state(
     read: Reading,
     *,
+    sort: str,
     without_first: bool,
     layers: range,
     rows: range,
@@ -51,7 +55,12 @@ def model_state(
         tiles = draw_tiles(chosen, [read.numbers[i] for i in layers], window)
         known[key] = window, measures, tiles
     window, measures, tiles = known[key]
-    return ModelState(read, layers, window, measures, tiles, weights[layer][head], left_out)
+    order = []
+    if sort in measures.names:
+        places = [(i, j) for i in layers for j in range(len(weights[i]))]
+        order = [places[n] for n in measures.order(sort)]
+    chosen = weights[layer][head]
+    return ModelState(read, layers, window, measures, tiles, chosen, order, left_out)
 
 
 _DRAWN: WeakKeyDictionary[Reading, dict] = WeakKeyDictionary()  # another head needs no new picture

@@ -1,0 +1,143 @@
+"""What a model writes and how surprised it was, with all heads and with some of them off."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers.diagrams.core.scene import text_width
+from chapter3_helpers.explorers.core.panels import Note, Panel
+from chapter3_helpers.explorers.core.style import click_attribute, escape
+from chapter3_helpers.explorers.model.montage import WORDS, spread
+from chapter3_helpers.explorers.model.tokens import readable
+
+TAIL = 24  # letters of the text before what is new
+LEFT, HIGH, WIDE = 30, 90, 460  # pixels for the numbers, of the longest bar, of all bars
+NARROWEST, WIDEST = 2, 26  # pixels from one token to the next
+
+
+@dataclass(frozen=True)
+class Written(Panel):
+    """What a model writes after a text and how surprised it was by each token, as its loss: a bar
+    with all heads, a line across it with some of them off.
+
+    Args:
+        text: what it reads.
+        names: of its tokens.
+        new: what it writes, by what it is without: ``""`` for all heads, and perhaps ``"16.0"``.
+        losses: array or tensor (tokens - 1,), of all tokens but the first, by the same.
+        drawn: whether the losses are drawn, and not their means alone written.
+    """
+
+    picture = False
+    beside = True
+
+    text: str
+    names: Sequence[str]
+    new: Mapping[str, str]
+    losses: Mapping[str, Any]
+    drawn: bool = True
+
+    def presented(self) -> "Written":
+        return replace(self, drawn=False)
+
+    def html(self) -> str:
+        tail = self.text
+        if len(tail) > TAIL:
+            tail = "… " + tail[-TAIL:].partition(" ")[2] or tail[-TAIL:]
+        rows = []
+        for without, new in self.new.items():
+            seen = [escape(*readable([text])) if text else "" for text in (tail, new)]
+            losses = to_array(self.losses[without])
+            mean = f"mean loss {losses.mean():.2f}" if len(losses) else ""
+            rows.append(
+                f'<tr><th scope="row">{escape(_name(without))}</th>'
+                f"<td><i>{seen[0]}</i><b>{seen[1]}</b></td><td>{mean}</td></tr>"
+            )
+        table = (
+            '<table class="c3f"><caption>what the model writes after the text</caption>'
+            f"{''.join(rows)}</table>"
+        )
+        figure = self._figure() if self.drawn and len(self.names) > 1 else ""
+        return f'<div class="c3g c3wrote">{table}{figure}</div>'
+
+    def _figure(self) -> str:
+        names = self.names[1:]
+        whole, *cut = (to_array(losses).tolist() for losses in self.losses.values())
+        _, *without = self.losses
+        step = max(NARROWEST, min(WIDEST, WIDE // len(names)))
+        bar = max(1, step - max(1, step // 4))
+        top = math.ceil(max(*whole, *(cut[0] if cut else ()), 1))
+        shown = spread(names, step)
+        low = 8 + round(max(text_width(name, WORDS) for name in shown.values()))
+        width = LEFT + step * len(names)
+
+        def y(loss: float) -> float:
+            return 6 + HIGH * (1 - loss / top)
+
+        parts = [
+            f'<text x="{LEFT - 6}" y="{y(loss) + 4:.0f}" text-anchor="end">{loss}</text>'
+            f'<path class="grid" d="M{LEFT} {y(loss):.0f}h{width - LEFT}"/>'
+            for loss in (top, 0)
+        ]
+        for n, name in enumerate(names):
+            x = LEFT + step * n
+            said = "; ".join(
+                f"{_name(which)} {losses[n]:.2f}"
+                for which, losses in zip(self.losses, (whole, *cut), strict=True)
+            )
+            line = "".join(
+                f'<path class="cut" d="M{x - 1} {y(losses[n]):.1f}h{bar + 2}"/>' for losses in cut
+            )
+            parts.append(
+                f"<g data-k={n + 1}><title>{escape(f'{name}: {said}')}</title>"
+                f'<rect x="{x}" y="{y(whole[n]):.1f}" width="{bar}" '
+                f'height="{HIGH + 6 - y(whole[n]):.1f}"/>{line}</g>'
+            )
+        parts += [
+            f'<text data-k={n + 1} text-anchor="end" transform="translate('
+            f'{LEFT + step * n + (bar + WORDS * 0.7) / 2:.1f} {HIGH + 11}) rotate(-90)">'
+            f"{escape(name)}</text>"
+            for n, name in shown.items()
+        ]
+        title, legend = "how surprised it was by each token: loss", ""
+        for which, losses in zip(without, cut, strict=True):
+            n = max(range(len(names)), key=lambda n: abs(losses[n] - whole[n]))
+            most = f"most changes at {names[n]}: {whole[n]:.2f} → {losses[n]:.2f}"
+            legend = (
+                "<div class=c3l><span><i></i>all heads</span><span><i class=cut></i>"
+                f"{escape(f'{_name(which)}; {most}')}</span></div>"
+            )
+        return (
+            f'<figure class="c3v"><figcaption>{title}</figcaption><svg role="group" '
+            f'viewBox="0 0 {width} {HIGH + 10 + low}" width="{width}" aria-label="{title}">'
+            f"{''.join(parts)}</svg>{legend}</figure>"
+        )
+
+
+def _name(without: str) -> str:
+    return f"without {without}" if without else "all heads"
+
+
+@dataclass(frozen=True)
+class HeadNote(Note):
+    """What a head does, with what switches it off or on again.
+
+    Args:
+        off: the setting after a click.
+        action: what a click does.
+    """
+
+    off: str = ""
+    action: str = ""
+
+    def presented(self) -> "HeadNote":
+        return replace(self, text=self.brief)
+
+    def html(self) -> str:
+        switch = (
+            f' <span class="c3switch" role="button" data-stop="switch" tabindex="0"'
+            f"{click_attribute({'off': self.off})}>{escape(self.action)}</span>"
+        )
+        return f'<p class="c3n">{escape(self.text)}{switch}</p>'
