@@ -24,6 +24,8 @@ LANGUAGE = {
     "nbconvert_exporter": "python",
     "pygments_lexer": "ipython3",
 }
+DEFINES = "defines"  # the tag of a cell that an explorer needs, and that prints nothing
+STORED = "recording-stored"  # that of an explorer whose recording is kept with the project
 ANSWER = re.compile(r"<summary>Answer</summary>.*?```python\n(.*?)```", re.DOTALL)
 
 
@@ -96,6 +98,7 @@ class ExplorerCall:
     given: tuple[str, ...]  # what it is given without a name, such as a class: by its name
     cell: str  # the source of the cell
     definitions: str  # what the notebook imports and defines before it, where it is given anything
+    stored: bool = False  # whether its recording is kept with the project
 
     @property
     def name(self) -> str:
@@ -121,12 +124,14 @@ def explorer_calls(notebook: nbformat.NotebookNode) -> list[ExplorerCall | None]
     defined: list[ast.stmt] = []
     for cell in notebook.cells:
         statements = ast.parse(cell.source).body if cell.cell_type == "code" else []
-        defined += [statement for statement in statements if _defines(statement)]
+        whole = DEFINES in tags(cell)
+        defined += [statement for statement in statements if whole or _defines(statement)]
         call = getattr(statements[-1], "value", None) if statements else None
         if isinstance(call, ast.Call) and ast.unparse(call.func) in explorers.__all__:
             given = tuple(argument.id for argument in call.args if isinstance(argument, ast.Name))
             before = "\n".join(map(ast.unparse, defined)) if call.args else ""
-            calls.append(ExplorerCall(ast.unparse(call.func), given, cell.source, before))
+            stored = STORED in tags(cell)
+            calls.append(ExplorerCall(ast.unparse(call.func), given, cell.source, before, stored))
         else:
             calls.append(None)
     return calls

@@ -18,8 +18,15 @@ from playwright.sync_api import Page
 from tqdm import tqdm
 from traitlets.config import Config
 
-from tools import glossary
-from tools.notebook_files import KERNEL, LANGUAGE, NOTEBOOKS, ONE_PAGE, notebook_paths
+from tools import glossary, recordings
+from tools.notebook_files import (
+    KERNEL,
+    LANGUAGE,
+    NOTEBOOKS,
+    ONE_PAGE,
+    explorer_calls,
+    notebook_paths,
+)
 from tools.stills import add_stills, photographer
 
 README_NOTEBOOK = "07_fused_multihead.ipynb"
@@ -85,6 +92,9 @@ def regenerate(path: Path, page: Page | None = None) -> None:
     keep_timings(notebook, before)
     tidy(notebook)
     add_stills(notebook, before, page)
+    for call in filter(None, explorer_calls(notebook)):
+        if call.stored:
+            recordings.store(call, path.stem)
     if path.resolve() == ONE_PAGE:
         glossary.fill(notebook)
     nbformat.write(notebook, path)

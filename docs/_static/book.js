@@ -28,7 +28,8 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
       control.show(unseen ? null : labels, index);
       node = next[index];
     }
-    const [above, panels, lines] = states[node].flatMap((row) => rows[row]).map((id) => tokens[id]).join("").split("\0");
+    let row = 0; // a state is the steps from row to row
+    const [above, panels, lines] = states[node].flatMap((step) => rows[(row += step)]).map((id) => tokens[id]).join("").split("\0");
     const focused = document.activeElement?.name;
     under.querySelectorAll(".c3-pictures").forEach((place) => (place.innerHTML = above));
     view.innerHTML = panels;

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import recordings
 from folds import MARK
 from sphinx.application import Sphinx
 from sphinx.util.display import status_iterator
 from translation import speak, with_names
 
-from tools import questions_page, symptoms_page
+from tools import questions_page, recordings, symptoms_page
 from tools.notebook_files import explorer_calls, notebook_paths, read
 from tools.translations import notebooks
 from tools.translations.blocks import replace

@@ -73,6 +73,8 @@ def model_panels(
         panels.append(large)
     beside = longest > (NARROW if state.tiles.above else AS_TABLE)
     panels.append(_row(state, row, f"where {queries[row]} looks", keys, beside))
+    if state.answers and longest <= AS_TABLE:
+        return panels  # with what the model says there is enough to look at
     if longest <= AS_LINES:
         panels.append(
             Lines("the same, as lines", weights, queries, keys, hidden, row, click=CLICK_ROW)

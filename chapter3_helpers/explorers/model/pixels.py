@@ -113,13 +113,16 @@ def draw_tiles(layers: Sequence[torch.Tensor], numbers: Sequence[int], window: W
     )
     turned = stand_above and len(layers) > max(heads)
     tiles = Tiles("", (wide + GAP, high + GAP), tuple(numbers), heads, stand_above, turned)
+    # where each weight has an even number of pixels, the picture is stored in half its size
+    zoom = 2 if all(n % (2 * count) == 0 for n, count in ((high, R), (wide, S))) else 1
+    high, wide, gap = high // zoom, wide // zoom, GAP // zoom
     across, down = tiles.counts
-    canvas = np.full((down * (high + GAP), across * (wide + GAP)), _NOTHING, dtype=np.uint8)
+    canvas = np.full((down * (high + gap), across * (wide + gap)), _NOTHING, dtype=np.uint8)
     for i, layer in enumerate(layers):
         blocks = adaptive_max_pool2d(window.of(layer), (min(high, R), min(wide, S)))
         small = window.levels(blocks)
         small = small.repeat(high // small.shape[1], 1).repeat(wide // small.shape[2], 2)
         for j, head in enumerate(small):
-            left, top = tiles.corner(i, j)
+            left, top = (pixels // zoom for pixels in tiles.corner(i, j))
             canvas[top : top + high, left : left + wide] = head
     return replace(tiles, picture=png(canvas))

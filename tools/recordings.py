@@ -22,9 +22,10 @@ from chapter3_helpers.explorers.core.controls import (
     Control,
     Settings,
     Steps,
+    TextField,
     call,
 )
-from chapter3_helpers.explorers.core.style import CSS
+from chapter3_helpers.explorers.core.style import CSS, click_attribute
 from chapter3_helpers.explorers.core.widget import SCRIPT, Explorer
 from tools.notebook_files import ExplorerCall
 
@@ -36,8 +37,14 @@ RECORDED = {
     "attention_explorer": ("made", "seed", "d_out", "num_heads"),
     "positions_explorer": ("scheme", "start", "first"),
     "induction_heads_explorer": ("layers", "residual", "letter"),
-    "model_explorer": ("sort", "layer", "head"),
+    "model_explorer": ("sort", "off", "layer", "head"),
 }
+# What is recorded of a text that a reader types. Beside it nothing is sorted and no row is clicked:
+# there would be too many states.
+FIVE = "18.6 17.4 17.3 17.5 23.2"
+TYPED = {"off": ("", "16.0", FIVE, f"{FIVE} 18.7 23.7 24.4 20.6 23.1")}
+NOTHING = "none"  # what a page shows for an empty text
+STORED = Path(__file__).parents[1] / "docs" / "recordings"
 
 NUMBERS = ("q", "k")  # of a click: the numbers of a query and of a key
 
@@ -53,11 +60,13 @@ def thinned(values: list[Any], keep: Collection[Any], most: int = MOST_STEPS) ->
 
 def choices(control: Control, settings: Settings, thin: bool = True) -> list[Choice]:
     """Return the steps of a control that are recorded, where it stands at these settings."""
+    if isinstance(control, TextField):
+        return [(text or NOTHING, text) for text in TYPED.get(control.name, ())]
     pairs = control.choices(settings)
     kept = [value for _, value in pairs]
     most = getattr(control, "recorded", None) or MOST_STEPS
     keep = {settings[control.name]}
-    if isinstance(control, Steps) and control.returns_to:
+    if thin and isinstance(control, Steps) and control.returns_to:
         keep.add(call(control.returns_to, settings))  # what it was before it was changed
     kept = thinned(kept, keep, most) if thin else kept
     return [(label, value) for label, value in pairs if value in kept]
@@ -66,7 +75,9 @@ def choices(control: Control, settings: Settings, thin: bool = True) -> list[Cho
 def recorded_controls(function: str, explorer: Explorer, most: int) -> list[Control]:
     """Return the controls that a recording moves: those named above, or the first that fit."""
     if function in RECORDED:
-        return [control for control in explorer.controls if control.name in RECORDED[function]]
+        chosen = [control for control in explorer.controls if control.name in RECORDED[function]]
+        typed = any(isinstance(control, TextField) for control in chosen)
+        return [control for control in chosen if not (typed and control.name == "sort")]
     chosen, states = [], 1
     for control in explorer.controls:
         steps = len(choices(control, explorer.settings))
@@ -94,6 +105,9 @@ def without_clicks(shown: str, recorded: Collection[str]) -> str:
 
     def kept(found: re.Match) -> str:
         click = json.loads(html.unescape(found[1]))
+        for name, texts in TYPED.items():
+            if click.get(name) in texts:
+                return click_attribute({**click, name: click[name] or NOTHING})
         names = {name if side in (*NUMBERS, "r", "c") else side for side, name in click.items()}
         return found[0] if names <= set(recorded) else ""
 
@@ -116,8 +130,9 @@ class Recording:
     def __init__(self, function: str, explorer: Explorer, most: int):
         self.explorer = explorer
         self.start = explorer.settings
-        self.clicked = clicked_settings(explorer)
         controls = recorded_controls(function, explorer, most)
+        typed = any(isinstance(control, TextField) for control in controls)
+        self.clicked = {} if typed else clicked_settings(explorer)
         self.others = [control for control in controls if control.name not in self.clicked]
         self.controls = [*self.others, *(c for c in explorer.controls if c.name in self.clicked)]
         self.everywhere = math.prod(len(self.steps(c, self.start)) for c in self.controls) <= most
@@ -176,9 +191,10 @@ class Recording:
         """Return the number of what is shown now."""
         rows = []
         for row in re.split(r"(?=<(?:tr|table|section|p|g|path|rect|text)\b)|(?=\n)", self.view()):
-            tokens = (number(self.tokens, token) for token in re.split(r"(?<=[> ;:])|(?=<)", row))
+            tokens = (number(self.tokens, token) for token in re.split(r"(?=<)", row))
             rows.append(number(self.rows, tuple(tokens)))
-        return number(self.states, tuple(rows))
+        steps = (row - before for row, before in zip(rows, [0, *rows], strict=False))
+        return number(self.states, tuple(steps))
 
     def data(self) -> dict[str, Any]:
         """Return the recording as plain data."""
@@ -203,7 +219,7 @@ class Recording:
             "name": control.name,
             "label": control.label,
             "tooltip": control.tooltip,
-            "kind": control.kind,
+            "kind": "list" if named and control.kind == "text" else control.kind,
             "play": getattr(control, "play", None),
             "start": label,
         }
@@ -220,8 +236,8 @@ def write_shared(folder: Path) -> None:
     (folder / "hands.js").write_text(SCRIPT, "utf-8")
 
 
-def write(call: ExplorerCall, page: str, folder: Path) -> str:
-    """Record an explorer into a script of its own; return what stands in its place on the page."""
+def record(call: ExplorerCall) -> dict[str, str]:
+    """Record an explorer: what it is called, its first state as HTML, and all states, packed."""
     explorer = call.build()
     for most in MOST_STATES:
         explorer.reset()
@@ -234,15 +250,39 @@ def write(call: ExplorerCall, page: str, folder: Path) -> str:
         raise ValueError(
             f"a recording must have at most {LARGEST} bytes, {call.name} has {len(packed)}"
         )
-    script = f'c3Record("{call.name}", "{packed}");\n'
+    return {"name": explorer.name, "still": recording.first.split("\0")[1], "packed": packed}
+
+
+def store(call: ExplorerCall, page: str) -> None:
+    """Record an explorer into a file that is kept: where a page is made there may be no model.
+
+    Where its first state is as it was, apart from pictures, so is the file: rounding differs from
+    processor to processor.
+    """
+    path = STORED / f"{page}-{call.name}.json"
+    new = record(call)
+    old = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    if _without_pictures(old.get("still", "")) != _without_pictures(new["still"]):
+        STORED.mkdir(exist_ok=True)
+        path.write_text(json.dumps(new, ensure_ascii=False, indent=1) + "\n", "utf-8")
+
+
+def _without_pictures(shown: str) -> str:
+    return re.sub(r"data:image/png[^\"]*", "", shown)
+
+
+def write(call: ExplorerCall, page: str, folder: Path) -> str:
+    """Write a recording as a script of its own; return what stands in its place on the page."""
+    stored = STORED / f"{page}-{call.name}.json"
+    recorded = json.loads(stored.read_text("utf-8")) if call.stored else record(call)
+    script = f'c3Record("{call.name}", "{recorded["packed"]}");\n'
     path = folder / f"{page}-{call.name}.js"
     path.write_text(script, "utf-8")
     version = hashlib.sha256(script.encode()).hexdigest()[:8]
-    still = recording.first.split("\0")[1]
     return (
         f'<div class="c3-explorer" id="{call.name}" role="group" '
-        f'aria-label="Explorer: {html.escape(explorer.name)}">'
+        f'aria-label="Explorer: {html.escape(recorded["name"])}">'
         '<div class="c3-controls"></div><div class="c3-under"></div>'
-        f'<div class="c3-view">{still}</div></div>'
+        f'<div class="c3-view">{recorded["still"]}</div></div>'
         f'<script defer src="../_static/recordings/{path.name}?v={version}"></script>'
     )
