@@ -1,6 +1,7 @@
 """What a reader may have switched in torch before anything of ours runs."""
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import partial
 
 import torch
 
@@ -33,4 +34,22 @@ SWITCHES = {
     "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
     "deterministic": deterministic,
     "anomalies": lambda: torch.autograd.set_detect_anomaly(True, check_nan=True),
+}
+
+
+@contextmanager
+def several(*names):
+    with ExitStack() as stack:
+        for name in names:
+            stack.enter_context(SWITCHES[name]())
+        yield
+
+
+# All of them in two runs, for tests of which there are many.
+GROUPS = {
+    ", ".join(names): partial(several, *names)
+    for names in (
+        ("float64", "no gradients", "autocast", "deterministic"),
+        ("bfloat16", "another device", "inference mode", "anomalies"),
+    )
 }

@@ -38,7 +38,7 @@ from chapter3_helpers.handmade_transformer import MODEL
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
-from tests.switches import SWITCHES
+from tests.switches import GROUPS
 from tools.notebook_files import code_cells, exercises_with_answers, numbered_paths, read, tags
 
 TOPICS = [
@@ -254,30 +254,26 @@ def test_the_solution_is_correct_and_each_misconception_is_recognised(exercise):
         assert said(exercise, mistake if exercise.cases else mistake()) == f"not yet. {message}"
 
 
-@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
-def test_the_verdicts_are_the_same_whatever_a_reader_has_switched(exercise, switch):
+def test_the_verdicts_are_the_same_whatever_a_reader_has_switched(exercise, group):
     attempts = [exercise.solution, *exercise.misconceptions.values()]
     if not exercise.cases:
         attempts = [attempt() for attempt in attempts]
     verdicts = ["correct.", *(f"not yet. {message}" for message in exercise.misconceptions)]
-    with SWITCHES[switch]():
+    with GROUPS[group]():
         assert [said(exercise, attempt) for attempt in attempts] == verdicts
 
 
 SWITCHED_FIRST = """
-from contextlib import ExitStack
-from tests.switches import SWITCHES
-with ExitStack() as switches:
-    for switch in ("float64", "another device", "inference mode"):
-        switches.enter_context(SWITCHES[switch]())
+from tests.switches import several
+with several("float64", "another device", "inference mode"):
     from tests import test_exercises as tests
 for exercise in tests.EXERCISES:
     numbers = tests.tensors_in(exercise.cases)
     dtypes = {number.dtype for number in numbers if number.is_floating_point()}
     assert dtypes <= {tests.torch.float32}, (exercise.name, dtypes)
-    assert not any(number.is_inference() for number in numbers)
-    tests.test_the_solution_is_correct_and_each_misconception_is_recognised(exercise)
+    assert not any(number.is_inference() or number.is_meta for number in numbers)
 print(len(tests.EXERCISES))
 """
 

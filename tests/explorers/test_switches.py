@@ -11,7 +11,7 @@ from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Slider, Steps
 from tests.explorers import run
 from tests.explorers.test_explorers import TOPICS, assert_same
-from tests.switches import SWITCHES
+from tests.switches import GROUPS, SWITCHES
 
 
 def switched():
@@ -68,11 +68,11 @@ def pages(topic: str) -> list[str]:
 usual = cache(pages)
 
 
-@pytest.mark.parametrize("switch", SWITCHES)
+@pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("topic", [*TOPICS, "model"])
-def test_an_explorer_shows_what_it_always_shows(topic, switch):
+def test_an_explorer_shows_what_it_always_shows(topic, group):
     expected, random_numbers = usual(topic), torch.get_rng_state()
-    with SWITCHES[switch]():
+    with GROUPS[group]():
         found = pages(topic)
     assert found == expected
     assert torch.equal(torch.get_rng_state(), random_numbers)
