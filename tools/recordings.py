@@ -162,8 +162,8 @@ class Recording:
         )
 
     def branch(self, done: list[Choice]) -> Any:
-        """Return the choices of the next control and where each leads, down to a state; and 1 where
-        the control itself is not shown."""
+        """Return the choices of the next control and where each leads, down to a state; 1 where the
+        control itself is not shown; and what returns when it is chosen."""
         moved = {c.name: value for c, (_, value) in zip(self.controls, done, strict=False)}
         self.explorer.move(**self.start)
         self.explorer.move(**moved)
@@ -178,8 +178,25 @@ class Recording:
             value = self.explorer.settings[control.name]
             return [None, [self.branch([*done, ("", value)])]]
         steps = self.steps(control, settings)
+        unseen = int(not (set_by_click or control.is_shown(settings)))
+        returned = [self.returned(control, {**settings, control.name: step}) for _, step in steps]
         node = [[label for label, _ in steps], [self.branch([*done, step]) for step in steps]]
-        return node if set_by_click or control.is_shown(settings) else [*node, 1]
+        return [*node, unseen, returned] if any(returned) else [*node, 1][: 2 + unseen]
+
+    def returned(self, control: Control, settings: Settings) -> dict[str, str]:
+        """Return where other recorded controls go when one is chosen, wherever they have been."""
+        found = {}
+        for other in self.controls:
+            if isinstance(other, Steps) and control.name in other.returns_when:
+                ends = other.choices(settings)[:: max(1, len(other.choices(settings)) - 1)]
+                goals = {call(other.returns_to, {**settings, other.name: end}) for _, end in ends}
+                if len(goals) == 1:
+                    settings = {**settings, other.name: goals.pop()}
+                    label = (
+                        name for name, end in other.choices(settings) if end == settings[other.name]
+                    )
+                    found[other.name] = next(label)
+        return found
 
     def steps(self, control: Control, settings: Settings) -> list[Choice]:
         """Return the choices of a control that are recorded: those that a click can make."""

@@ -16,7 +16,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
   function draw() {
     let node = tree;
     for (const control of controls) {
-      const [labels, next, unseen] = node;
+      const [labels, next, unseen, returned] = node;
       let index = 0;
       if (labels) {
         index = labels.indexOf(chosen[control.name]);
@@ -25,6 +25,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
         control.index = index;
       }
       control.labels = labels;
+      control.returned = returned;
       control.show(unseen ? null : labels, index);
       node = next[index];
     }
@@ -50,7 +51,10 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
     }
     place.className = `c3-control-${control.name}`;
     place.title = control.tooltip;
-    const choose = (label) => { chosen[control.name] = label; draw(); };
+    const choose = (label) => {
+      Object.assign(chosen, control.returned?.[control.labels.indexOf(label)], { [control.name]: label });
+      draw();
+    };
     if (control.kind === "slider") {
       place.innerHTML = `<label>${control.label} <input type="range" min="0"> <output></output></label>`;
       const [input, output] = place.querySelectorAll("input, output");
