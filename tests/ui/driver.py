@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from chapter3_helpers.explorers.core.controls import Clicked, Control
+from chapter3_helpers.explorers.core.controls import Clicked, Control, call
 from chapter3_helpers.explorers.core.panels import render, render_error
 from chapter3_helpers.explorers.core.widget import Explorer
 
@@ -38,6 +38,7 @@ class PageExplorer:
         model.reset()
         self.started = model.settings
         self.clicked: dict[str, Any] = {}  # what no control shows, as a test has clicked it
+        self.chosen: dict[str, Any] = {}  # where controls stood when it was last read
         self.timeout = 20.0  # seconds until what is not shown counts as wrong
         self._expected: dict[str, list[str]] = {}
 
@@ -55,6 +56,12 @@ class PageExplorer:
         settings = self.started | self.clicked
         for control, label in zip(seen, found, strict=True):
             settings[control.name] = control.read(label, settings)
+        changed = {name for name in self.chosen if self.chosen[name] != settings[name]}
+        self.chosen = {control.name: settings[control.name] for control in seen}
+        for control in self.model.controls:
+            if isinstance(control, Clicked) and changed & {*control.returns_when}:
+                self.clicked[control.name] = call(control.returns_to, settings)
+                settings[control.name] = self.clicked[control.name]
         return settings, shown
 
     def expected(self, settings: dict[str, Any]) -> list[str]:
@@ -112,6 +119,7 @@ class PageExplorer:
 
     def reset(self) -> None:
         self.press("Reset")
+        self.chosen, self.clicked = {}, {}
         self.settle_at(self.model.settings)
 
     def drive(self, control: Control, move: Callable[[Control], None]) -> None:
@@ -128,6 +136,7 @@ class PageExplorer:
                 place.locator("input").focus()
                 self.page.keyboard.press("End")
                 self.page.keyboard.type(" and more")
+                self.page.keyboard.press("Enter")
             case "switch":
                 place.locator("input").focus()
                 self.page.keyboard.press("Space")
@@ -150,6 +159,7 @@ class PageExplorer:
             case "text":
                 place.locator("input").click()
                 self.page.keyboard.type("x")
+                self.page.keyboard.press("Enter")
             case "switch":
                 place.locator("input").click()
             case "list":
