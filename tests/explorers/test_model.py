@@ -1,7 +1,9 @@
 """The heads of any model: what is taken for weights, what is measured, what is shown."""
 
 import base64
+import html
 import io
+import json
 import re
 from types import SimpleNamespace
 
@@ -14,7 +16,7 @@ from PIL import Image
 from chapter3_helpers.explorers import model_explorer
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, render
 from chapter3_helpers.explorers.model.measures import measure
-from chapter3_helpers.explorers.model.montage import Large
+from chapter3_helpers.explorers.model.montage import Large, Montage
 from chapter3_helpers.explorers.model.reading import read_weights
 from chapter3_helpers.explorers.model.text import Text
 from chapter3_helpers.explorers.model.tokens import readable
@@ -742,3 +744,145 @@ def test_rows_behind_the_cache_of_transformers_and_steps_without_one(models):
     with_cache, without = (read_weights(out.attentions, tokens) for out in both)
     for found, layer in zip(without.layers, with_cache.layers, strict=True):
         torch.testing.assert_close(found, layer)
+
+
+def test_sorting_chooses_the_head_that_comes_first_and_all_is_of_it():
+    subject = model_explorer(WEIGHTS, TOKENS, row=3)
+    for name in ("evenness", "token before", "itself"):
+        subject.widgets["sort"].value = name  # as a reader does
+        first = subject.state(subject.settings).measures.order(name)[0]
+        chosen = first // H, first % H
+        assert (subject.settings["layer"], subject.settings["head"]) == chosen
+        panels = subject.panels(subject.settings)
+        title = "layer {}, head {}".format(*chosen)
+        assert (find(Matrix, panels).title, find(Montage, panels).chosen) == (title, chosen)
+        assert find(Note, panels).text.startswith(title.capitalize())
+        row = WEIGHTS[chosen][3, :4]
+        torch.testing.assert_close(torch.tensor(find(Bars, panels).values), row)
+    subject.click({"layer": 0, "head": 1})  # another head may still be chosen
+    subject.set(row=2)
+    assert (subject.settings["layer"], subject.settings["head"]) == (0, 1)
+    subject.widgets["sort"].value = "layer"  # the order in which they were handed over
+    assert (subject.settings["layer"], subject.settings["head"]) == (0, 1)
+
+
+def test_where_a_layer_is_given_sorting_chooses_the_first_of_its_heads():
+    for layer in range(L):
+        subject = model_explorer(WEIGHTS, TOKENS, sort="itself", layer=layer)
+        values = subject.state(subject.settings).measures.of("itself")[0]
+        assert subject.settings["head"] == values[layer * H : (layer + 1) * H].argmax()
+        both = model_explorer(WEIGHTS, TOKENS, sort="itself", layer=layer, head=1)
+        assert (both.settings["layer"], both.settings["head"]) == (layer, 1)
+
+
+@pytest.mark.parametrize(
+    ("layers", "heads", "tokens", "above", "turned", "least"),
+    [
+        (30, 9, 15, True, True, 28),
+        (30, 9, 32, True, True, 28),
+        (2, 24, 15, True, False, 40),
+        (12, 12, 15, False, False, 28),
+        (2, 1, 21, False, False, 56),
+        (32, 32, 40, False, False, 12),
+        (1, 1, 2, False, False, 56),
+    ],
+)
+def test_small_heads_stand_where_they_have_most_room_each_at_its_place(
+    layers, heads, tokens, above, turned, least
+):
+    sizes = torch.arange(layers * heads).reshape(layers, heads, 1, 1) / (layers * heads)
+    weights = torch.zeros(layers, heads, tokens, tokens)
+    weights[..., 0] = sizes[..., 0]
+    subject = model_explorer(weights, ["a"] * tokens, layer=layers - 1, head=0)
+    board = find(Montage, subject.panels(subject.settings))
+    tiles, (wide, high) = board.values, board.values.tile
+    assert (tiles.above, tiles.turned) == (above, turned)
+    assert min(wide, high) >= least
+    across, down = (layers, heads) if turned else (heads, layers)
+    assert wide * across <= 1.1 * (1080 if above else 400)
+    places = pixels(board.html())
+    zoom = wide * across // places.shape[1]
+    assert (places.shape[1] * zoom, places.shape[0] * zoom) == (wide * across, high * down)
+    for i, j in ((0, 0), (layers - 1, 0), (0, heads - 1), (layers - 1, heads - 1)):
+        column, row = (i, j) if turned else (j, i)
+        level = places[(row + 1) * high // zoom - 3, column * wide // zoom]
+        assert level == round(100 * sizes[i, j].item())
+    axes = json.loads(html.unescape(re.search(r'data-board="([^"]*)"', board.layers()[1])[1]))
+    named = [["layer", 0, layers, layers - 1], ["head", 0, heads, 0]]
+    assert [axes["across"], axes["down"]] == (named if turned else named[::-1])
+    frame = re.search(r'class="frame" x="(\d+)" y="(\d+)"', board.layers()[1])
+    column, row = (layers - 1, 0) if turned else (0, layers - 1)
+    assert [int(n) for n in frame.groups()] == [47 + column * wide, 19 + row * high]
+
+
+@pytest.mark.parametrize("count", [17, 32, 60, 300])
+def test_the_large_picture_has_words_on_its_axes_with_room_for_each(count):
+    tokens = [f"w{n}" for n in range(count)]
+    subject = model_explorer(torch.eye(count), tokens, row=count - 2)
+    shown = find(Large, subject.panels(subject.settings)).html()
+    scale = float(re.search(r'<image [^>]*width="(\d+)"', shown)[1]) / count
+    for side in "qk":
+        named = [int(n) for n in re.findall(rf"<text data-{side}=(\d+) ", shown)]
+        places = sorted(named)
+        assert places[0] == 0
+        assert np.diff(places).min() * scale >= 11
+        assert np.diff(places).max() * scale <= 36
+        if count <= 32:
+            assert places == list(range(count))
+    assert re.search(rf"<text data-q={count - 2} [^>]*class=at>{count - 2} w{count - 2}<", shown)
+    assert "query ↓" in shown
+    assert (
+        f">{count - 2} w{count - 2}<"
+        in find(Large, subject.panels(subject.settings)).presented().html()
+    )
+
+
+def test_without_the_first_token_each_weight_is_divided_by_what_is_left():
+    weights = softmaxed(1, 2, 6, 6)
+    weights[0, 1, :, 0], weights[0, 1, :, 1:] = 1, 0  # nothing is left of this one
+    tokens = [*"abcabc"]
+    subject = model_explorer(weights, tokens, without_first=True, row=4)
+    state, whole = subject.state(subject.settings), weights[0, 0]
+    expected = whole.clone()
+    expected[:, 0] = 0
+    expected[1:] /= 1 - whole[1:, :1]
+    torch.testing.assert_close(state.weights, expected)
+    panels = subject.panels(subject.settings)
+    table, bars = find(Matrix, panels), find(Bars, panels)
+    assert table.hidden[:, 0].all()
+    assert sum(bars.values) == pytest.approx(1)
+    assert bars.labels[0] == "1 b"
+    found = state.measures
+    for name, value, rows in (
+        ("token before", expected[2:].diagonal(1)[:4].mean(), 4),  # of b it is the first
+        ("itself", expected.diagonal()[2:].mean(), 4),
+        ("induction", (expected[3, 1] + expected[4, 2] + expected[5, 3]) / 3, 3),
+        ("first token", whole[1:, 0].mean(), 5),  # of the whole
+    ):
+        values, counts = found.of(name)
+        assert values[0].item() == pytest.approx(value.item(), abs=1e-5), name
+        assert counts[0] == rows
+    assert f"what the first token leaves, which gets {whole[1:, 0].mean():.2f}" in (
+        find(Note, panels).text
+    )
+    subject.set(head=1)
+    assert find(Bars, subject.panels(subject.settings)).labels == ["to no token"]
+    assert "nan" not in subject.view.value
+    long = model_explorer(torch.eye(20).cumsum(0) / torch.arange(1, 21)[:, None], ["a"] * 20)
+    long.set(without_first=True)
+    assert (pixels(long.view.value)[:, 0] == 101).all()
+    cross = model_explorer(CROSS, TOKENS, KEYS)
+    assert cross.places["without_first"].layout.display == "none"
+
+
+def test_behind_padding_the_first_token_is_that_of_the_text():
+    handed = padded(softmaxed(2, 5, 5), 3, 0)
+    subject = model_explorer(handed, ["<pad>"] * 3 + TOKENS, without_first=True)
+    state = subject.state(subject.settings)
+    assert state.left_out == 3
+    assert state.weights[7, 3] == 0
+    assert state.weights[7, 4:].sum() == pytest.approx(1)
+    alone = model_explorer(softmaxed(2, 5, 5), TOKENS, without_first=True)
+    expected = alone.state(alone.settings).measures
+    torch.testing.assert_close(state.measures.values, expected.values)
+    assert torch.equal(state.measures.rows, expected.rows)

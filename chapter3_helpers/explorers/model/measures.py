@@ -70,6 +70,7 @@ def measure(
     cross: bool,
     causal: bool,
     is_text: torch.Tensor | None = None,
+    without_first: bool = False,
 ) -> Measures:
     """Measure all heads of some layers in some rows.
 
@@ -80,6 +81,8 @@ def measure(
         cross: whether the keys are the tokens of another text; then evenness alone means anything.
         causal: whether no token looks at a later one.
         is_text: (S,), False for keys that are padding (default: none is).
+        without_first: whether nothing is on the first token of text; then the second one counts
+            as the first.
     """
     R, S = layers[0].shape[1:]
     is_text = torch.ones(S, dtype=torch.bool) if is_text is None else is_text
@@ -87,15 +90,17 @@ def measure(
     if not cross:
         order = is_text.cumsum(0) - 1  # the places of the keys among those that are text
         places = chosen + S - R
-        chosen = chosen[is_text[places] & (order[places] > 0)]
+        chosen = chosen[is_text[places] & (order[places] > without_first)]
         at = order[chosen + S - R]
         tokens = [token for token, text in zip(tokens, is_text.tolist(), strict=True) if text]
-    follow = None if cross else followers(tokens, at)  # (rows, keys that are text)
+    follow = None if cross else followers(tokens, at)[:, int(without_first) :]
+    at = at - int(without_first)
     columns = []
     for layer in layers:
         weights = layer[:, chosen]
         of_text = weights if is_text.all() else weights[..., is_text]
         lost = (weights.sum(-1) - of_text.sum(-1)).clamp(min=0)  # to padding
+        of_text = of_text[..., int(without_first) :]
         columns.append(_of_layer(of_text, at, follow, causal, lost))
     names = tuple(columns[0])
     values, counts = (

@@ -42,14 +42,11 @@ def model_state(
     known, key = _DRAWN.setdefault(read, {}), (without_first, layers, rows, columns)
     left_out, weights = (read.start, read.rest) if without_first else (None, read.layers)
     if key not in known:
-        text = {"cross": read.cross, "causal": read.causal}
-        measures = measure(
-            [read.layers[i] for i in layers], read.tokens, rows, **text, is_text=read.is_text
-        )
+        text = {"cross": read.cross, "causal": read.causal, "is_text": read.is_text}
+        measures = measure([read.layers[i] for i in layers], read.tokens, rows, **text)
         chosen = [weights[i] for i in layers]
         if without_first:  # the share that it gets is that of the whole
-            others = read.is_text & (torch.arange(len(read.is_text)) != read.start)
-            rest = measure(chosen, read.tokens, rows, **text, is_text=others)
+            rest = measure(chosen, read.tokens, rows, **text, without_first=True)
             measures = rest.instead(FIRST, measures)
         window = Window(rows, columns, read.causal, read.first, left_out)
         tiles = draw_tiles(chosen, [read.numbers[i] for i in layers], window)
