@@ -1,6 +1,7 @@
 """What explorers share, on the page: every kind of control by keyboard and by mouse, pointing,
 clicks, arrows that are dragged, a player, the back row."""
 
+import ast
 import re
 
 import pytest
@@ -49,12 +50,27 @@ from chapter3_helpers.explorers import model_explorer
 weights = torch.rand(3, 4, 30, 30, generator=torch.manual_seed(0)).tril()
 model_explorer(weights / weights.sum(-1, keepdim=True), [f"t{i % 7} " for i in range(30)])
 """
+ASKED = """
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from chapter3_helpers.explorers import model_explorer
+from chapter3_helpers.real_model import Llama
+
+letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+tokenizer = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
+tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+tokenizer.decoder = decoders.ByteLevel()
+with torch.random.fork_rng():
+    torch.manual_seed(3)
+    model = Llama(256, 24, 20, 4, 2, 32, context_length=40)
+model_explorer(model, "say it", tokenizer=tokenizer)
+"""
 MARKUP = '<b id="typed">bold</b> & "quoted"'
 
 
 @pytest.fixture(scope="module")
 def page(browser, server, folder):
-    cells = BIG, PLAYED, ARROWS, MODEL, "print('below\\n' * 60)"
+    cells = BIG, PLAYED, ARROWS, MODEL, ASKED, "print('below\\n' * 60)"
     write_notebook(folder / "parts.ipynb", *cells, kernel=False)  # it is asked for one
     page = open_notebook(browser, server, "parts.ipynb")
     asked = []
@@ -375,3 +391,55 @@ def test_a_frame_over_a_picture_moves_by_mouse_and_arrows_and_the_picture_stays(
     expect(picture).to_have_attribute("data-kept", "")
     heads.clicked = {}
     heads.reset()
+
+
+def test_a_head_is_switched_off_by_click_and_by_keyboard_and_a_text_is_typed(page):
+    space = {}
+    *made, last = ast.parse(ASKED).body
+    exec(compile(ast.Module(made, []), "<cell>", "exec"), space)
+    asked = PageExplorer(page, page.locator(".c3-explorer").nth(4), eval(ast.unparse(last), space))
+    asked.root.evaluate("root => root.scrollIntoView({block: 'start'})")
+    board, switch = asked.root.locator("[data-board]"), asked.root.locator(".c3switch")
+    box = board.bounding_box()
+    x, y = (16.5 / 20 * box["width"], 0.5 / 4 * box["height"])  # there are more layers than heads
+    board.click(position={"x": x, "y": y})
+    asked.clicked |= {"layer": 16, "head": 0}
+    asked.settle("layer 16, head 0 should be shown")
+    page.keyboard.press("ArrowDown")
+    asked.clicked["head"] = 1
+    asked.settle("an arrow should lead to the head below")
+    switch.click()
+    asked.settle("a click should switch it off", lambda found: found["off"] == "16.1")
+    crosses = asked.root.locator(".c3-board path.off")
+    expect(crosses).to_have_count(1)
+    expect(asked.root.locator(".c3wrote th")).to_have_text(["all heads", "without 16.1"])
+    expect(switch).to_be_focused()
+    page.keyboard.press("Enter")
+    asked.settle("Enter should switch it on", lambda found: found["off"] == "")
+    expect(switch).to_be_focused()
+    page.keyboard.press("Space")
+    asked.settle("Space should switch it off", lambda found: found["off"] == "16.1")
+    text, off = (asked.root.locator(f".c3-control-{name} input") for name in ("text", "off"))
+    text.fill("say it again")
+    page.wait_for_timeout(300)
+    expect(asked.root.locator(".c3wrote i").first).to_have_text("say it")  # it waits for Enter
+    text.press("Enter")
+    asked.clicked["row"] = 11
+    asked.settle("the text should be read", lambda found: found["text"] == "say it again")
+    off.fill("16.1 sixteen")
+    off.press("Enter")
+    expect(asked.root.get_by_role("alert")).to_contain_text("such as 16.0, not sixteen.")
+    expect(asked.root.locator(".c3-stale .c3wrote")).to_have_count(1)
+    off.fill("0.0 16.1")
+    off.press("Enter")
+    asked.settle("both should be off", lambda found: found["off"] == "0.0 16.1")
+    asked.press("Present")
+    expect(switch).to_be_visible()
+    switch.focus()
+    page.keyboard.press("Enter")
+    expect(off).to_have_value("0.0")
+    expect(crosses).to_have_count(1)
+    expect(asked.root.locator(".c3wrote svg")).to_have_count(0)
+    fits = "root => root.scrollHeight <= root.clientHeight && root.scrollWidth <= root.clientWidth"
+    assert asked.root.evaluate(fits)
+    page.keyboard.press("Escape")
