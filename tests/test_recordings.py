@@ -41,7 +41,7 @@ def test_of_a_model_each_head_is_recorded_with_each_set_that_is_off(asked):
     assert [(c["name"], c["kind"]) for c in controls] == [
         *[("off", "list"), ("layer", "clicked"), ("head", "board")]
     ]
-    assert (recording.tree[0], controls[0]["start"]) == (["none", "0.1 1.2"], "none")
+    assert (recording.tree[0], controls[0]["start"]) == (["", "0.1 1.2"], "")
     assert [c["name"] for c in recording.data()["others"]] == ["text", "sort", "without_first"]
     for n, off in enumerate(("", "0.1 1.2")):
         for layer, head in ((0, 1), (1, 5)):
@@ -61,9 +61,11 @@ def test_what_was_not_recorded_has_no_click(asked):
     recordings.TYPED["off"] = ("", "0.1")  # of one head
     one = recordings.Recording("model_explorer", asked, 80)
     switch = re.compile(r'c3switch"[^>]*data-click="([^"]*)"')
-    for path, clicked in (((0, 0, 1), "0.1"), ((1, 0, 1), "none"), ((0, 0, 2), None)):
+    for path, clicked in (((0, 0, 1), "0.1"), ((1, 0, 1), ""), ((0, 0, 2), None)):
         found = switch.search(shown(one, *path))
-        assert (found and json.loads(html.unescape(found[1]))) == (clicked and {"off": clicked})
+        assert (found and json.loads(html.unescape(found[1]))) == (
+            None if clicked is None else {"off": clicked}
+        )
         assert not switch.search(shown(recording, *path))
     assert "data-q" in shown(one, 0, 0, 0)
     assert "&quot;row&quot;" not in shown(one, 0, 0, 0)  # no row is clicked

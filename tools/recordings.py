@@ -25,7 +25,7 @@ from chapter3_helpers.explorers.core.controls import (
     TextField,
     call,
 )
-from chapter3_helpers.explorers.core.style import CSS, click_attribute
+from chapter3_helpers.explorers.core.style import CSS
 from chapter3_helpers.explorers.core.widget import SCRIPT, Explorer
 from tools.notebook_files import ExplorerCall
 
@@ -43,7 +43,6 @@ RECORDED = {
 # there would be too many states.
 FIVE = "18.6 17.4 17.3 17.5 23.2"
 TYPED = {"off": ("", "16.0", FIVE, f"{FIVE} 18.7 23.7 24.4 20.6 23.1")}
-NOTHING = "none"  # what a page shows for an empty text
 STORED = Path(__file__).parents[1] / "docs" / "recordings"
 
 NUMBERS = ("q", "k")  # of a click: the numbers of a query and of a key
@@ -61,7 +60,7 @@ def thinned(values: list[Any], keep: Collection[Any], most: int = MOST_STEPS) ->
 def choices(control: Control, settings: Settings, thin: bool = True) -> list[Choice]:
     """Return the steps of a control that are recorded, where it stands at these settings."""
     if isinstance(control, TextField):
-        return [(text or NOTHING, text) for text in TYPED.get(control.name, ())]
+        return [(text, text) for text in TYPED.get(control.name, ())]
     pairs = control.choices(settings)
     kept = [value for _, value in pairs]
     most = getattr(control, "recorded", None) or MOST_STEPS
@@ -107,7 +106,7 @@ def without_clicks(shown: str, recorded: Collection[str]) -> str:
         click = json.loads(html.unescape(found[1]))
         for name, texts in TYPED.items():
             if click.get(name) in texts:
-                return click_attribute({**click, name: click[name] or NOTHING})
+                return found[0]
         names = {name if side in (*NUMBERS, "r", "c") else side for side, name in click.items()}
         return found[0] if names <= set(recorded) else ""
 

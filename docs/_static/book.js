@@ -77,7 +77,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
       list.onchange = () => choose(list.value);
       control.show = (labels, index) => {
         place.hidden = !labels;
-        if (labels) list.replaceChildren(...labels.map((label, i) => new Option(label, label, false, i === index)));
+        if (labels) list.replaceChildren(...labels.map((label, i) => new Option(label || "none", label, false, i === index)));
       };
     } else { // buttons, which may lie on pictures, and the numbers that were recorded
       const pictures = control.kind === "thumbnails";
