@@ -10,7 +10,7 @@ from chapter3_helpers.explorers.core.panels import Heads, Panel
 from chapter3_helpers.explorers.core.style import escape
 from chapter3_helpers.explorers.model.pixels import Tiles, Window, png
 
-LARGE, PRESENTED = 400, 140  # pixels of one head in large, about; and before its letters grow
+LARGE, PRESENTED = 400, 125  # pixels of one head in large, about; and before its letters grow
 LEFT, TOP = 48, 20  # pixels for the numbers of layers, and of heads
 LETTERS = 14  # pixels that a number needs
 WORDS = 11  # pixels that the name of a token needs, and how large its letters are
