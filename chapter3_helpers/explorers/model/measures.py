@@ -51,15 +51,15 @@ class Measures:
 
 
 def followers(tokens: Sequence[str], rows: torch.Tensor) -> torch.Tensor:
-    """Return for some rows which tokens came after the present one earlier, (rows, T).
+    """Return for some rows which earlier tokens came after a copy of the present one, (rows, T).
 
-    >>> followers("abca", torch.tensor([3])).int().tolist()  # after the first a came b
-    [[0, 1, 0, 0]]
+    >>> followers("abcaa", torch.tensor([3, 4])).int().tolist()  # after the first a came b
+    [[0, 1, 0, 0, 0], [0, 1, 0, 0, 0]]
     """
     ids = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
     numbers = torch.tensor([ids[token] for token in tokens])
     before = torch.cat([torch.tensor([-1]), numbers[:-1]])
-    return (numbers[rows, None] == before) & (torch.arange(len(tokens)) <= rows[:, None])
+    return (numbers[rows, None] == before) & (torch.arange(len(tokens)) < rows[:, None])
 
 
 def measure(
