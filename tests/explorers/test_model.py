@@ -453,10 +453,10 @@ def test_what_cannot_happen_has_no_number():
     assert one.view.value.count("<td>–</td>") == 5
 
 
-def test_a_token_that_stands_twice_in_a_row_and_every_earlier_place_count():
-    weights = torch.tensor([[[0.1, 0.2, 0.3, 0.4]]]).expand(1, 4, 4)
-    found = measure([weights], "xaaa", range(4), cross=False, causal=False)
-    assert found.values[0, 3].item() == pytest.approx((0.3 + (0.3 + 0.4)) / 2)
+def test_every_earlier_place_counts_and_the_present_one_does_not():
+    weights = torch.tensor([[[0.1, 0.15, 0.2, 0.25, 0.3]]]).expand(1, 5, 5)
+    found = measure([weights], "xaaaa", range(5), cross=False, causal=False)
+    assert found.values[0, 3].item() == pytest.approx((0.2 + (0.2 + 0.25)) / 2)  # rows 3 and 4
 
 
 def test_attention_to_another_text_is_measured_by_evenness_alone():
