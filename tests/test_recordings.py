@@ -85,7 +85,7 @@ def test_where_controls_return_to_when_another_is_chosen_is_recorded():
 
 
 def test_a_stored_recording_stays_as_it_is_but_for_what_changes(asked, tmp_path, monkeypatch):
-    asked.set(text="a text so long that the head is a picture")
+    asked.set(text="a text that is a picture, as is a head")
     asked._start = asked.settings
     monkeypatch.setattr(recordings, "STORED", tmp_path / "made")
     call = SimpleNamespace(
