@@ -58,6 +58,8 @@ COPY_SCORE = Exercise(
         "You count the row's own token as well. A copy stands earlier.": _and_itself,
         "You take the mean over all rows. A row whose token has no earlier copy says nothing about "
         "the head.": _all_rows,
+        "You take the mean over all copies. First add up what each row gives to its copies, then "
+        "take the mean over the rows.": lambda weights, ids: weights[_copies(ids)].mean(),
         "You count the nearest copy alone. Where there are several, add their weights.": _last_copy,
     },
 )
