@@ -200,6 +200,7 @@ def test_every_notebook_has_a_module_tests_and_exercises_of_its_name():
         "00_why_attention": ["recurrent"],
         "05_dropout": ["dropout", "causal_attention"],
         "12_grouped_query_kv_cache": ["grouped_query"],
+        "16_heads_of_a_real_model": ["real_heads"],
     }
     for path in numbered_paths():
         topics = names.get(path.stem, [path.stem.split("_", 1)[1]])

@@ -21,15 +21,15 @@ from chapter3_helpers.tasks import training
 STARTUP = """
 import sys
 
-def share(*_):
+def __share_trained(*_):  # no notebook has this name
     if "chapter3_helpers.tasks.training" in sys.modules:
         sys.path.append({root!r})
         from tests import trained
         trained.share({folder!r}, anew=True)
         sys.path.remove({root!r})
-        get_ipython().events.unregister("post_run_cell", share)
+        get_ipython().events.unregister("post_run_cell", __share_trained)
 
-get_ipython().events.register("post_run_cell", share)
+get_ipython().events.register("post_run_cell", __share_trained)
 """
 
 

@@ -279,7 +279,7 @@ def test_every_score_of_02_can_be_put_back(page):
 def test_a_row_is_chosen_whatever_the_heads_are_sorted_by(page):
     visit(page, "notebooks/10_induction_heads")
     page.evaluate(OPEN)
-    root = page.locator("#model_explorer-gpt_weights")
+    root = page.locator("#model_explorer-weights")
     root.locator("label", has_text="evenness").click()
     picture = root.locator(".c3large [data-board]")
     box = picture.bounding_box()
