@@ -103,11 +103,15 @@ lab: $(MODEL_TRIED)  ## open the series in JupyterLab, at the first notebook: TR
 	@echo '{"@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": false}, "@jupyterlab/filebrowser-extension:browser": {"showLastModifiedColumn": false}}' > "$(JUPYTER_CONFIG_DIR)/labconfig/default_setting_overrides.json"
 	jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=notebooks$(TRANSLATION:%=/%) --LabApp.default_url=/lab/tree/$(notdir $(firstword $(NOTEBOOKS))) $(LAB_ARGS)
 
+# With other last digits in the notebooks: make test NOISE_IN=kernels
+NOISE_IN ?=
+export NOISE_IN
+
 # One thread each: workers with more would wait for one another.
 test test-python test-notebooks test-noise check-torch check-lowest: export OMP_NUM_THREADS ?= 1
 
 test: $(MODEL_TRIED)  ## run all tests: unit, notebooks, and in a browser if there is one
-	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) $(NBVAL) -rs --durations=10 --durations-min=5 $(NOTEBOOKS) chapter3_helpers tests
+	python -m pytest $(SIDE_BY_SIDE) $(TOLERANT) $(if $(NOISE_IN),-p tests.regression.noise) $(NBVAL) -rs --durations=10 --durations-min=5 $(NOTEBOOKS) chapter3_helpers tests
 
 test-python: $(MODEL_TRIED)  ## run unit tests and doctests alone
 	python -m pytest $(SIDE_BY_SIDE) --ignore=tests/ui $(PYTEST_ARGS)
@@ -155,7 +159,7 @@ SPHINX := python -m sphinx --fresh-env --write-all --fail-on-warning --keep-goin
 
 book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, from what the notebooks hold: TRANSLATION=zh_CN with a Chinese one
 	$(if $(TRANSLATION),TRANSLATION=$(TRANSLATION) $(SPHINX) docs docs/_build/html/$(TRANSLATION))
-	TRANSLATION= $(SPHINX) docs docs/_build/html
+	TRANSLATION= RECORDED=$(TRANSLATION) $(SPHINX) docs docs/_build/html
 
 questions: $(MODEL_TRIED)  ## write notebooks/questions.md and when_it_does_not_work.md from their data in docs/
 	python -m tools.questions_page

@@ -10,6 +10,7 @@ import hashlib
 import html
 import json
 import math
+import os
 import re
 import zlib
 from collections.abc import Collection
@@ -289,10 +290,15 @@ def _first(recorded: dict[str, str]) -> tuple[str | None, str]:
     return recorded.get("typed"), still
 
 
-def write(call: ExplorerCall, page: str, folder: Path) -> str:
-    """Write a recording as a script of its own; return what stands in its place on the page."""
-    stored = STORED / f"{page}-{call.name}.json"
-    recorded = json.loads(stored.read_text("utf-8")) if call.stored else record(call)
+def write(call: ExplorerCall, page: str, folder: Path, kept: Path) -> str:
+    """Write a recording as a script of its own; return what stands in its place on the page.
+
+    A second language finds in ``kept`` what the first one has recorded: RECORDED says so.
+    """
+    made = (STORED if call.stored else kept) / f"{page}-{call.name}.json"
+    if not call.stored and not os.environ.get("RECORDED"):
+        made.write_text(json.dumps(record(call)), "utf-8")
+    recorded = json.loads(made.read_text("utf-8"))
     script = f'c3Record("{call.name}", "{recorded["packed"]}");\n'
     path = folder / f"{page}-{call.name}.js"
     path.write_text(script, "utf-8")

@@ -47,7 +47,9 @@ def without_navigation(source: str) -> str:
     return "\n".join(line for line in lines if not (TO_THE_MAP in line and " · " in line))
 
 
-def page(source: nbformat.NotebookNode, name: str, folder: Path) -> nbformat.NotebookNode:
+def page(
+    source: nbformat.NotebookNode, name: str, folder: Path, kept: Path
+) -> nbformat.NotebookNode:
     """Turn a notebook into a page; what its explorers record is written into a folder."""
     notebook = notebooks.translated(source, name, speak)
     for cell, english in zip(notebook.cells, source.cells, strict=True):
@@ -67,7 +69,7 @@ def page(source: nbformat.NotebookNode, name: str, folder: Path) -> nbformat.Not
         hidden = [FOLDED[part] for part in FOLDED if folded.get(part)]
         cell.metadata.tags = [*cell.metadata.get("tags", []), *hidden]
         if call:
-            html = recordings.write(call, name, folder)
+            html = recordings.write(call, name, folder, kept)
             cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": html})]
         for output in cell.outputs:
             picture = output.get("metadata", {}).get("image/png", {})
@@ -93,14 +95,15 @@ def write_pages(app: Sphinx) -> None:
     """Write a page for every notebook, its recordings, and the table of all."""
     folder = Path(app.srcdir) / "notebooks"
     recorded = Path(app.srcdir) / "_build" / "recordings"
-    for place in (folder, recorded / "recordings", recorded / "notebooks"):
+    kept = Path(app.srcdir) / "_build" / "recorded"
+    for place in (folder, kept, recorded / "recordings", recorded / "notebooks"):
         place.mkdir(parents=True, exist_ok=True)
     recordings.write_shared(recorded)
     paths = notebook_paths()
     for stale in {*folder.glob("*.ipynb")} - {folder / path.name for path in paths}:
         stale.unlink()  # of a notebook that has another name now
     for path in status_iterator(paths, "recording explorers... ", length=len(paths)):
-        notebook = page(read(path), path.stem, recorded / "recordings")
+        notebook = page(read(path), path.stem, recorded / "recordings", kept)
         nbformat.write(notebook, folder / path.name)
     (folder / "table.txt").write_text(series_table(), "utf-8")
     for name, text in notebooks.pages(speak):

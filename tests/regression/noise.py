@@ -4,7 +4,8 @@ Another processor adds the parts of a product in another order, so its last bit 
 noise any processor finds the tests and the cells that depend on that bit. The noise is the same
 for the same operation on the same shapes, so what holds to the bit everywhere holds here, too.
 
-Loaded with ``-p tests.regression.noise``, as ``make test-noise`` does.
+Loaded with ``-p tests.regression.noise``, as ``make test-noise`` does. ``make test NOISE_IN=kernels``
+is ``make test`` with noise in the notebooks alone.
 """
 
 import os
@@ -70,7 +71,8 @@ def pytest_configure(config):
     startup = Path(os.environ["IPYTHONDIR"]) / "profile_default" / "startup"
     startup.mkdir(parents=True, exist_ok=True)
     (startup / "noise.py").write_text(STARTUP.format(root=str(Path(__file__).parents[2])))
-    start()
+    if os.environ.get("NOISE_IN") != "kernels":
+        start()
 
 
 @cache
