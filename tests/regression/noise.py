@@ -4,8 +4,8 @@ Another processor adds the parts of a product in another order, so its last bit 
 noise any processor finds the tests and the cells that depend on that bit. The noise is the same
 for the same operation on the same shapes, so what holds to the bit everywhere holds here, too.
 
-Loaded with ``-p tests.regression.noise``, as ``make test-noise`` does. ``make test NOISE_IN=kernels``
-is ``make test`` with noise in the notebooks alone.
+Loaded with ``-p tests.regression.noise``, as ``make test-noise`` does. With NOISE_IN=kernels, as in
+``.ci/run``, it is in the notebooks alone.
 """
 
 import os
