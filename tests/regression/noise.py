@@ -72,7 +72,9 @@ def pytest_configure(config):
     startup.mkdir(parents=True, exist_ok=True)
     (startup / "noise.py").write_text(STARTUP.format(root=str(Path(__file__).parents[2])))
     if os.environ.get("NOISE_IN") == "kernels":
-        (startup / "share.py").unlink()  # what they train there, tests without noise must not find
+        (startup / "share.py").unlink(
+            missing_ok=True
+        )  # what they train there, tests without noise must not find
     else:
         start()
 
