@@ -71,10 +71,8 @@ def pytest_configure(config):
     startup = Path(os.environ["IPYTHONDIR"]) / "profile_default" / "startup"
     startup.mkdir(parents=True, exist_ok=True)
     (startup / "noise.py").write_text(STARTUP.format(root=str(Path(__file__).parents[2])))
-    if os.environ.get("NOISE_IN") == "kernels":
-        (startup / "share.py").unlink(
-            missing_ok=True
-        )  # what they train there, tests without noise must not find
+    if os.environ.get("NOISE_IN") == "kernels":  # what they train, no test without noise may find
+        (startup / "share.py").unlink(missing_ok=True)
     else:
         start()
 
