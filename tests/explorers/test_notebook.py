@@ -1,5 +1,6 @@
 """A cell that is run again lets go of the explorers of its former run, and of no others."""
 
+import builtins
 import gc
 from weakref import WeakSet
 
@@ -31,7 +32,8 @@ class Notebook:
 
 
 @pytest.fixture
-def notebook(capsys):
+def notebook(capsys, monkeypatch):
+    monkeypatch.delattr(builtins, "_", raising=False)  # of a doctest; IPython would leave it alone
     before = set(alive)
     no_file = Config(HistoryManager={"hist_file": ":memory:"})
     shell = InteractiveShell.instance(config=no_file)
