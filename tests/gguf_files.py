@@ -1,4 +1,4 @@
-"""Writes small GGUF files, as people have them."""
+"""Makes small models, a tokenizer, and GGUF files, as people have them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +7,7 @@ import gguf
 import numpy as np
 import torch
 from gguf import GGMLQuantizationType as Type
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from chapter3_helpers.real_model import Llama
 
@@ -100,3 +101,12 @@ def random_llama(**sizes) -> Llama:
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=1.5 / d**0.5)
     return model
+
+
+def byte_tokenizer() -> Tokenizer:
+    """Make a tokenizer with one token for each byte."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    return tokenizer

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from chapter3_helpers.gpt2 import load_gpt2, read_tokenizer
 from chapter3_helpers.sentence import TOKENS
+from tests.oracles import layer_weights
 from tools.notebook_files import NOTEBOOKS, code_cells, read
 
 CONTEXT = 40
@@ -52,15 +53,6 @@ def publish(folder):
     for name in [name for name in stored if name.endswith("ln_1.bias")]:
         stored[name.replace("ln_1.bias", "attn.bias")] = mask.clone()
     save_file(stored, folder / "model.safetensors")
-
-
-def layer_weights(model, ids):
-    """Return the weights (H, T, T) of every layer."""
-    x, weights = model.positions(model.embedding(ids)), []
-    for block in model.blocks:
-        weights.append(block.attention.attention_weights(block.norm1(x)))
-        x = block(x)
-    return weights
 
 
 def test_logits_weights_and_generated_tokens_are_theirs(theirs, folder):

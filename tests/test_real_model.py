@@ -41,7 +41,7 @@ from chapter3_helpers.real_model import (
     write,
 )
 from tests.devices import DEVICES
-from tests.gguf_files import random_llama, settings_of, tensors_of, write_gguf
+from tests.gguf_files import byte_tokenizer, random_llama, settings_of, tensors_of, write_gguf
 
 CONTEXT = 41
 SHAPES = {
@@ -654,10 +654,7 @@ class Says:
 @pytest.fixture(scope="module")
 def tokenizer():
     """One token for each byte, and some that end a text."""
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer = byte_tokenizer()
     tokenizer.add_special_tokens([*ENDS, "<|im_start|>"])
     return tokenizer
 

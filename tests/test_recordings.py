@@ -9,18 +9,27 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from chapter3_helpers.explorers import model_explorer, softmax_explorer
-from tests.explorers.test_cutting import TEXT, tokenizer  # noqa: F401
+from tests.explorers.test_cutting import TEXT
 from tests.explorers.test_model import TOKENS, WEIGHTS
-from tests.gguf_files import random_llama
+from tests.gguf_files import byte_tokenizer, random_llama
 from tools import recordings
-from tools.notebook_files import explorer_calls, notebook_paths, read
+from tools.notebook_files import (
+    NOTEBOOKS,
+    code_cells,
+    explorer_calls,
+    notebook_paths,
+    printed,
+    read,
+)
 
 
 @pytest.fixture
-def asked(tokenizer, monkeypatch):  # noqa: F811
+def asked(monkeypatch):
     """An explorer of a model, of which one set of heads is recorded."""
     monkeypatch.setattr(recordings, "TYPED", {"off": ("", "0.1 1.2")})
-    return model_explorer(random_llama(vocab_size=256), TEXT, tokenizer=tokenizer, sort="itself")
+    return model_explorer(
+        random_llama(vocab_size=256), TEXT, tokenizer=byte_tokenizer(), sort="itself"
+    )
 
 
 def shown(recording: recordings.Recording, *path: int) -> str:
@@ -141,3 +150,11 @@ def test_every_recording_that_a_notebook_needs_is_stored_and_no_other():
     for name in needed:
         path = recordings.STORED / name
         assert path.stat().st_size <= recordings.LARGEST
+        assert json.loads(path.read_text("utf-8"))["typed"] == repr(recordings.TYPED)
+
+
+def test_the_heads_that_are_recorded_as_off_are_those_that_the_notebook_takes_out():
+    cells = code_cells(read(NOTEBOOKS / "16_heads_of_a_real_model.ipynb"))
+    (fall,) = [cell for cell in cells if cell.source.startswith("for layer, head in five:")]
+    five = " ".join(line.split()[0] for line in printed(fall).splitlines())
+    assert [*recordings.TYPED["off"]] == ["", "16.0", five]

@@ -4,7 +4,6 @@ import re
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from chapter3_helpers.explorers import model_explorer
 from chapter3_helpers.explorers.core.panels import Matrix, render
@@ -16,18 +15,15 @@ from chapter3_helpers.real_heads import cut_heads
 from chapter3_helpers.real_model import load_llama, next_ids, read_tokenizer
 from chapter3_helpers.transformer_block import GPT, MinimalLanguageModel
 from tests.explorers import find, run
-from tests.gguf_files import random_llama
+from tests.gguf_files import byte_tokenizer, random_llama
+from tests.oracles import layer_weights
 
 TEXT = "say it, say i"  # a token for each letter
 
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(models.BPE({letter: i for i, letter in enumerate(letters)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer
+    return byte_tokenizer()
 
 
 @pytest.fixture
@@ -38,12 +34,7 @@ def llama():
 class Readable(GPT):
     """The model of 09, with what it lacks."""
 
-    def attention_weights(self, ids):
-        x, weights = self.positions(self.embedding(ids)), []
-        for block in self.blocks:
-            weights.append(block.attention.attention_weights(block.norm1(x)))
-            x = block(x)
-        return weights
+    attention_weights = layer_weights
 
 
 def gpt(kind=Readable, dropout=0.0):
