@@ -161,9 +161,10 @@ book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, 
 	$(if $(TRANSLATION),TRANSLATION=$(TRANSLATION) $(SPHINX) docs docs/_build/html/$(TRANSLATION))
 	TRANSLATION= RECORDED=$(TRANSLATION) $(SPHINX) docs docs/_build/html
 
-questions: $(MODEL_TRIED)  ## write notebooks/questions.md and when_it_does_not_work.md from their data in docs/
+questions: $(MODEL_TRIED)  ## write notebooks/questions.md, when_it_does_not_work.md and glossary.md from their data in docs/
 	python -m tools.questions_page
 	python -m tools.symptoms_page
+	python -m tools.glossary
 
 translate: $(MODEL_TRIED)  ## bring the catalogues in locale/ up to date with the English, and say how far they are
 	python -m tools.translations

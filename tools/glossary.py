@@ -1,16 +1,22 @@
-"""The glossary as data: what each term is called, what it is, and which notebook builds it."""
+"""The glossary: what each term is called, what it is, and which notebook builds it.
+
+``make questions`` writes the page, ``notebooks/glossary.md``, from ``docs/glossary.json``.
+"""
 
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import nbformat
-
 from tools.notebook_files import NOTEBOOKS, numbered_paths
+from tools.translations.blocks import replace
 
 FILE = NOTEBOOKS.parent / "docs" / "glossary.json"
-HEADING = "## Glossary"
+PAGE = NOTEBOOKS / "glossary.md"
+TITLE = """# Glossary
+
+The terms of the series, each with its Chinese name and the notebook that builds it.
+"""
 PATHS = {path.stem[:2]: path for path in numbered_paths()}
 
 
@@ -50,23 +56,19 @@ def find(text: str, notebook: str) -> Term | None:
     return min(rows, key=lambda row: row.notebook != notebook, default=None)
 
 
-def table(say: Callable[[str], str] = str) -> str:
-    """Return the table that stands at the end of the page to come back to.
+def page(say: Callable[[str], str] = str) -> str:
+    """Return the page with its table.
 
     ``say`` gives a text in another language.
     """
     names = [say(name) for name in ("English", "what it is", "Chinese", "notebook")]
-    lines = [f"| {' | '.join(names)} |", "|---|---|---|---|"]
+    lines = [replace(TITLE, say), f"| {' | '.join(names)} |", "|---|---|---|---|"]
     for row in sorted(TERMS, key=lambda row: row.term.casefold()):
         link = f"[{row.notebook}]({row.path.name})"
         chinese = ", ".join(row.chinese)
         lines.append(f"| {row.term} | {say(row.sentence)} | {chinese} | {link} |")
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
-def fill(notebook: nbformat.NotebookNode) -> None:
-    """Put the table where the page has it."""
-    before, cell = notebook.cells[-2:]
-    if not before.source.endswith(HEADING):
-        raise ValueError(f"the page must end in {HEADING!r} and a cell with the table")
-    cell.source = table()
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")

@@ -18,12 +18,11 @@ from playwright.sync_api import Page
 from tqdm import tqdm
 from traitlets.config import Config
 
-from tools import glossary, recordings
+from tools import recordings
 from tools.notebook_files import (
     KERNEL,
     LANGUAGE,
     NOTEBOOKS,
-    ONE_PAGE,
     explorer_calls,
     notebook_paths,
 )
@@ -34,8 +33,8 @@ README_PICTURE = NOTEBOOKS.parent / "docs" / "heads.png"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-# exemptions from comparison, folded sources and outputs, folded sections
-KEPT = ("tags", "jupyter", "jp-MarkdownHeadingCollapsed")
+# exemptions from comparison, folded sources and outputs, folded sections and why they are there
+KEPT = ("tags", "jupyter", "jp-MarkdownHeadingCollapsed", "reason")
 
 
 def execute(notebook: nbformat.NotebookNode, folder: Path) -> None:
@@ -95,8 +94,6 @@ def regenerate(path: Path, page: Page | None = None) -> None:
     for call in filter(None, explorer_calls(notebook)):
         if call.stored:
             recordings.store(call, path.stem)
-    if path.resolve() == ONE_PAGE:
-        glossary.fill(notebook)
     nbformat.write(notebook, path)
 
 

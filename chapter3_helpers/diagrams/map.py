@@ -16,8 +16,8 @@ STEPS = {
     "keys": (3, (1, 1), "key", "(T, D)"),
     "values": (3, (1, 2), "value", "(T, D)"),
     "scores": (1, (2, 0), "signed", "(T, T)"),
-    "scale": (3, (3, 0), "signed", "(T, T)"),
-    "mask": (4, (4, 0), "signed", "(T, T)"),
+    "mask": (4, (3, 0), "signed", "(T, T)"),
+    "scale": (3, (4, 0), "signed", "(T, T)"),
     "softmax": (2, (4, 1), "weights", "weights (T, T)"),
     "dropout": (5, (3, 1), "weights", "(T, T)"),
     "mix": (2, (2, 2), "signed", "context (T, D)"),
@@ -26,7 +26,7 @@ STEPS = {
     "feed-forward": (9, (4, 3), "signed", "(T, d)"),
     "logits": (9, (4, 4), "signed", "(T, vocabulary)"),
 }
-HEAD = ("queries", "keys", "values", "scores", "scale", "mask", "softmax", "dropout", "mix")
+HEAD = ("queries", "keys", "values", "scores", "mask", "scale", "softmax", "dropout", "mix")
 # Before notebook 03 a token is query, key and value itself: the map has these steps alone, here.
 FIRST = {"tokens": (0, 0), "x": (0, 1), "scores": (1, 0), "softmax": (2, 0), "mix": (2, 1)}
 ARROWS = {  # what happens on the way
@@ -36,9 +36,9 @@ ARROWS = {  # what happens on the way
     ("x", "keys"): "",
     ("x", "values"): "",
     (("queries", "keys"), "scores"): "",
-    ("scores", "scale"): "",
-    ("scale", "mask"): "",
-    ("mask", "softmax"): "",
+    ("scores", "mask"): "",
+    ("mask", "scale"): "",
+    ("scale", "softmax"): "",
     ("softmax", "dropout"): "",
     (("dropout", "values"), "mix"): "",
     ("mix", "concat"): "",
@@ -61,7 +61,7 @@ ABOUT = {
     0: ("scores", "softmax", "mix"),
     10: ("x", "scores", "softmax", "mix"),
     11: ("x", "positions", "queries", "keys", "values", "out_proj"),
-    13: ("scores", "scale", "mask", "softmax", "dropout", "mix"),
+    13: ("scores", "mask", "scale", "softmax", "dropout", "mix"),
     14: ("heads", "out_proj"),
     15: tuple(STEPS),
     16: ("heads", "scores", "softmax", "mix", "out_proj"),
@@ -111,7 +111,7 @@ def attention_map(notebook: int | None = None, shapes: dict[str, str] | None = N
     numbers = example_numbers(projected, masked, dropped)
 
     # the box of the mask is always hatched, the weights only once there is a mask
-    hatched = ("mask", "softmax", "dropout") if masked else ("mask",)
+    hatched = ("mask", "scale", "softmax", "dropout") if masked else ("mask",)
     blocks, written = [], ""
     for name, (_, at, kind, shape) in STEPS.items():
         if not projected:
@@ -200,8 +200,8 @@ def example_numbers(projected: bool, masked: bool, dropped: bool) -> dict:
         "keys": keys,
         "values": values,
         "scores": scores,
+        "mask": scores,
         "scale": logits,
-        "mask": logits,
         "softmax": weights,
         "dropout": weights * kept,
         "mix": context,

@@ -11,20 +11,15 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from translation import speak
 
-from tools.glossary import TERMS, Term, find
-from tools.notebook_files import ONE_PAGE
+from tools.glossary import TERMS, TITLE, Term, find
 from tools.translations.blocks import replace
 
 PAGE = "notebooks/glossary"
-INTRODUCTION = """# Glossary
-
-The terms of the series, each with its Chinese name and the notebook that builds it.
-"""
 
 
 def write_page(app: Sphinx) -> None:
     """Write a page with every term."""
-    parts = [replace(INTRODUCTION, speak("book"))]
+    parts = [replace(TITLE, speak("glossary"))]
     for row in sorted(TERMS, key=lambda row: row.term.casefold()):
         chinese = ", ".join(row.chinese)
         parts.append(
@@ -45,9 +40,6 @@ class LinkTerms(SphinxTransform):
         folder, _, name = self.env.docname.partition("/")
         if folder != "notebooks" or self.env.docname == PAGE:
             return
-        if name == ONE_PAGE.stem:
-            self.link_table()
-            return
         number, seen = name[:2], set()
         for strong in list(self.document.findall(nodes.strong)):
             row = find(strong.astext(), number)
@@ -57,15 +49,6 @@ class LinkTerms(SphinxTransform):
         built = [row for row in TERMS if row.notebook == number]
         if built:
             self.document[0].append(terms_of_page(built))
-
-    def link_table(self) -> None:
-        *_, table = self.document.findall(nodes.table)
-        for row in table.findall(nodes.row):
-            first = next(iter(row.findall(nodes.paragraph)), None)
-            exact = [term for term in TERMS if first is not None and term.term == first.astext()]
-            if exact:
-                first.children = []
-                first += reference(exact[0], nodes.Text(exact[0].term))
 
 
 def reference(row: Term, *children: nodes.Node) -> nodes.reference:

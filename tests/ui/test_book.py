@@ -308,10 +308,9 @@ def test_a_term_leads_to_the_notebook_that_builds_it_in_chinese_too(page):
     expect(page.locator("#term-causal-attention")).to_be_in_viewport()
 
 
-def test_the_one_page_prints_on_four_sheets_without_its_glossary(page):
+def test_the_one_page_prints_on_four_sheets(page):
     visit(page, "notebooks/one_page")
     expect(page.locator(".c3-tools")).to_be_visible()
-    page.add_style_tag(content="@media print { #glossary { display: none } }")
     printed = page.pdf(prefer_css_page_size=True)
     assert len(re.findall(rb"/Type /Page\b", printed)) == 4
     assert re.search(rb"/MediaBox \[0 0 59[45]\S* 84[12]", printed), "A4"

@@ -19,7 +19,6 @@ from tools.notebook_files import NOTEBOOKS, notebook_paths, read
 from tools.questions_page import anchor
 from tools.translations.blocks import replace
 from tools.translations.catalogues import Say, speaker
-from tools.translations.sources import is_glossary
 
 WRITTEN = ".written.json"  # of each file a hash of what was written
 LINK = re.compile(r"\]\((?P<notebook>\w+\.ipynb)?#(?P<anchor>[^)\s]+)\)")
@@ -55,10 +54,8 @@ def with_cell_ids(source: str, speak: Speak, here: str = "") -> str:
 def translated(source: nbformat.NotebookNode, name: str, speak: Speak) -> nbformat.NotebookNode:
     """Return a notebook with its Markdown in another language; its links are the English ones."""
     notebook = nbformat.from_dict(source)
-    for cell, before in zip(notebook.cells, source.cells, strict=True):
-        if is_glossary(before):
-            cell.source = glossary.table(speak("glossary"))
-        elif cell.cell_type == "markdown":
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
             cell.source = replace(cell.source, speak(name))
     return notebook
 
@@ -71,7 +68,8 @@ def pages(speak: Speak) -> Iterator[tuple[str, str]]:
             if cell.cell_type == "markdown":
                 cell.source = with_cell_ids(cell.source, speak, path.name)
         yield path.name, nbformat.writes(notebook) + "\n"
-    for page, name in ((questions_page, "questions"), (symptoms_page, "symptoms")):
+    made = {"questions": questions_page, "symptoms": symptoms_page, "glossary": glossary}
+    for name, page in made.items():
         yield page.PAGE.name, with_cell_ids(page.page(speak(name)), speak)
 
 

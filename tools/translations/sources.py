@@ -16,7 +16,6 @@ BOOK_WORDS = (  # what docs/extensions put on pages
     "Show what came out",
     "Hide what came out",
     "Terms that are built here:",
-    "The terms of the series, each with its Chinese name and the notebook that builds it.",
     "Notebook",
     "The notebook itself, to run and change in JupyterLab",
     "No section has any of these words.",
@@ -24,15 +23,10 @@ BOOK_WORDS = (  # what docs/extensions put on pages
 FRONT_PAGE = NOTEBOOKS.parent / "docs" / "index.md"
 
 
-def is_glossary(cell: NotebookNode) -> bool:
-    """Return whether a cell is the table that is made from the glossary."""
-    return cell.cell_type == "markdown" and cell.source == glossary.table()
-
-
 def of_notebook(notebook: NotebookNode) -> Messages:
     messages: Messages = {}
     for cell in notebook.cells:
-        if cell.cell_type == "markdown" and not is_glossary(cell):
+        if cell.cell_type == "markdown":
             for place, text in enumerate(blocks(cell.source), 1):
                 messages.setdefault(text, f"{cell.id} {place}")
     return messages
@@ -55,7 +49,7 @@ def catalogues() -> dict[str, Messages]:
     found = {path.stem: of_notebook(read(path)) for path in notebook_paths()}
     found["questions"] = said_by(questions_page.page)
     found["symptoms"] = said_by(symptoms_page.page)
-    found["glossary"] = said_by(glossary.table)
+    found["glossary"] = said_by(glossary.page)
     front_page = blocks(FRONT_PAGE.read_text("utf-8"))
     found["book"] = dict.fromkeys([*front_page, *BOOK_WORDS], "")
     return found
