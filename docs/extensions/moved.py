@@ -1,12 +1,14 @@
 """Pages and sections that have moved: an old address leads to the new one.
 
-One notebook came in behind 09, so the later ones have other numbers than before.
+One notebook came in behind 09, so the later ones have other numbers than before. Sections that were
+merged or moved stand in ``docs/moved_sections.json``: notebook and heading, before and after.
 """
 
 import json
 from pathlib import Path
 from typing import Any
 
+from pages import slug
 from sphinx.application import Sphinx
 
 PAGES = {
@@ -15,13 +17,7 @@ PAGES = {
     "12_performance": "13_performance",
     "13_tensor_parallel": "14_tensor_parallel",
 }
-SECTIONS = {
-    "notebooks/09_transformer_block": {
-        "find-what-came-before": "10_induction_heads.html",
-        "does-it-hold-for-other-seeds": "10_induction_heads.html#does-it-hold-for-other-seeds",
-        "who-found-induction-heads": "10_induction_heads.html#who-found-induction-heads",
-    }
-}
+SECTIONS = json.loads(Path(__file__).parents[1].joinpath("moved_sections.json").read_text("utf-8"))
 OLD_PAGE = """<!DOCTYPE html>
 <title>Moved</title>
 <script>location.replace("{new}.html" + location.hash);</script>
@@ -31,11 +27,15 @@ OLD_PAGE = """<!DOCTYPE html>
 
 def lead_on(app: Sphinx, page: str, template: str, context: dict[str, Any], *_: Any) -> None:
     """Let a page send whoever asks for a section that has moved to where it is."""
-    if page in SECTIONS:
-        moved = json.dumps(SECTIONS[page])
+    moved = {
+        slug(old): f"{now}.html#{slug(new)}"
+        for notebook, old, now, new in SECTIONS
+        if page == f"notebooks/{notebook}"
+    }
+    if moved:
         app.add_js_file(
             None,
-            body=f"const moved = {moved}[location.hash.slice(1)]; "
+            body=f"const moved = {json.dumps(moved)}[location.hash.slice(1)]; "
             "if (moved) location.replace(moved);",
         )
 
