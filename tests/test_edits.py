@@ -114,7 +114,7 @@ EDITS = {
     ),
     "03 without scaling": (
         "03_trainable_qkv",
-        "SelfAttention_v1",
+        "SelfAttention_v2",
         " / keys.shape[-1] ** 0.5",
         "",
         {"functional.scaled_dot_product_attention": "the same: False", "v2(example_": ""},
@@ -139,6 +139,16 @@ EDITS = {
             "functional.scaled_dot_product_attention": "function: False",
             "attention_explorer(CausalAttention)": "does not divide the scores",
             "attention.state_dict()": None,
+        },
+    ),
+    "05 without dropout": (
+        "05_dropout",
+        "CausalAttention",
+        "        weights = self.dropout(weights)",
+        "        # weights = self.dropout(weights)",
+        {
+            "calls = torch.stack": "training mode True : 1 different",
+            "print(attention(batch))": None,
         },
     ),
     "06 with head 0 alone": (

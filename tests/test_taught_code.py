@@ -12,7 +12,7 @@ from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.copy_weights import copy_weights
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.softmax import softmax
-from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
+from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from tests.taught_code import defined_names, first_difference, wrong_marks
 from tools.notebook_files import NOTEBOOKS, code_cells, read, tags
 
@@ -59,7 +59,6 @@ TAUGHT = {
 }
 BEYOND = {"Llama": ["attention_weights"]}  # methods that the package alone has
 BELOW = {  # the rung that lines marked as new are compared with
-    "SelfAttention_v2": SelfAttention_v1,
     "CausalAttention": SelfAttention_v2,
     "MultiHeadAttentionWrapper": CausalAttention,
     "MultiHeadAttention": CausalAttention,

@@ -19,7 +19,6 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.tasks.training import Trained, minimise, trained
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
@@ -154,27 +153,6 @@ def find_answer(tokens: tuple[str, ...]) -> Answer:
         some = " or ".join(NOUNS[kind])
         raise ValueError(f"Here only a {kind} can be {adjective!r}. The sentence needs {some}.")
     return Answer(adjectives[0], nouns[0], PRONOUN_OF[tokens[nouns[0]]])
-
-
-class PlainAttention(nn.Module):
-    """Attention with plain dot products as its scores: only the values are learned.
-
-    >>> tokens, x = encode("the milk was sour")
-    >>> PlainAttention(38, 3)(x).shape
-    torch.Size([4, 3])
-    """
-
-    def __init__(self, d_in: int, d_out: int):
-        super().__init__()
-        self.W_value = nn.Linear(d_in, d_out, bias=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Map tokens (..., T, d_in) to context vectors (..., T, d_out)."""
-        return self.attention_weights(x) @ self.W_value(x)
-
-    def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the weights (..., T, T)."""
-        return simple_self_attention(x)[1]
 
 
 @torch.inference_mode(False)  # also for the sentences, which are read before

@@ -121,10 +121,6 @@ def new_pairs(model):
     return pronouns.report(model, SPLIT.new_pairs)
 
 
-def known_pairs(model):
-    return pronouns.report(model, SPLIT.new)
-
-
 def known_letters(model):
     return (phrases.share_right(model),)
 
@@ -133,7 +129,6 @@ TASKS = {  # the title of the bar, how a model is made, how it is trained
     "one state": ("EncoderDecoder", partial(EncoderDecoder, 16), learn_words),
     "looking back": ("BahdanauDecoder", partial(BahdanauDecoder, 16), learn_words),
     "pronouns": ("pronouns", partial(SelfAttention_v2, 38, 3), learn_pronouns),
-    "plain scores": ("pronouns", partial(pronouns.PlainAttention, 38, 3), learn_pronouns),
     "only the past": ("next word", leaky_mask.LeakyLanguageModel, leaky_mask.train),
     "one word ahead": ("next word", partial(leaky_mask.LeakyLanguageModel, 1), leaky_mask.train),
     "no dropout": ("animals", partial(SelfAttention_v2, 147, 12), learn_riddles),
@@ -154,15 +149,12 @@ KEPT = {  # as notebooks and explorers get these models
     "one layer": partial(phrases.trained_reader, num_layers=1),
     "two layers": phrases.trained_reader,
 }
-ITSELF = math.e / (math.e + 11)  # the weight of a word with a score of 1, among 11 words with 0
-OTHER = ((1 - ITSELF) / 11 - 1e-4, (1 - ITSELF) / 11 + 1e-4)
 PAST = (math.log(2) - 0.02, math.log(2) + 0.04)  # each word has two followers
 GUESS = math.log(13)  # there are 13 words
 LEARNED = {  # a report, and the bounds of each of its numbers
     "one state": (words, (0.35, 1), (0.2, 1)),  # by chance 1/26
     "looking back": (words, (0.35, 1), (0.2, 1)),
     "pronouns": (new_pairs, (0.97, 1), (0.95, 1), (0.9, 1)),
-    "plain scores": (known_pairs, (0.55, 0.7), (0, 0), OTHER),
     "only the past": (leaky_mask.report, PAST, PAST, (0.97, 1), (0.97, 1)),
     "one word ahead": (leaky_mask.report, (0, 0.25), (GUESS + 1, 99), (0, 0.75), (0, 0.6)),
     "no dropout": (report_riddles, (1, 1), (0.65, 0.85), (1.2, 1.7), (0.65, 1)),
