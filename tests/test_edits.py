@@ -24,7 +24,6 @@ SLOW = (
     "multihead_wrapper_explorer()",
     "(1, 1024, 256)",
     "GPT-2's largest",
-    "def learn(texts",
     "docstring_words()",
     "measure_limits()",
     "in_turn(",
@@ -200,7 +199,11 @@ EDITS = {
         "LearnedPositions",
         "self.weight[: x.shape[-2]]",
         "self.weight[:1]",
-        {"reader.table(x)  #": "\nright in 4", "def with_sinusoids": None},
+        {
+            "attention(positions(x))": "Bob thanked Ann.             tensor([1.0962, 1.2324,",
+            "short_table(x_oven)": "row gets a gradient: [True, False,",
+            "def with_sinusoids": None,
+        },
     ),
     "11 without the one before": (
         "11_handmade_transformer",
@@ -218,7 +221,11 @@ EDITS = {
         "GroupedQueryAttention",
         "self.theta, past)",
         "self.theta, 0)",
-        {"in_two_calls = ": "difference from all at once: 0.06", "cache.truncate(50)": None},
+        {
+            "in_two_calls = ": "all at once: 0.05",
+            "layer_cache.truncate(50)": "class above: 0.05",
+            "kept_values = ": None,
+        },
     ),
     "13 without shrink": (
         "13_performance",

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import torch
 
 from chapter3_helpers._switches import as_torch_starts, seeded
+from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.explorers.core.controls import Buttons, Seed, Slider, Switch
 from chapter3_helpers.explorers.core.inputs import (
@@ -16,13 +17,10 @@ from chapter3_helpers.explorers.core.inputs import (
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
-from chapter3_helpers.masking import causal_mask, mask_then_renormalise
-from chapter3_helpers.tasks.riddles import ANIMALS, WORDS, encode
-from chapter3_helpers.trainable_qkv import SelfAttention_v2
+from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.sentence import TOKENS, example_inputs
 
-with as_torch_starts():
-    TOKENS, X = encode("Rex barks and eats bones.")
-SEED = 10  # the head of the notebook, before its training
+SEED = 123  # of the matrices of the notebook's class
 
 
 def _in_training(training: bool) -> bool:
@@ -66,7 +64,7 @@ CONTROLS = (
 
 
 class DropoutState(NamedTuple):
-    """Queries and keys (6, 12); causal weights (6, 6), and what dropout makes of them."""
+    """Queries and keys (6, 2); causal weights (6, 6), and what dropout makes of them."""
 
     queries: torch.Tensor
     keys: torch.Tensor
@@ -80,10 +78,11 @@ class DropoutState(NamedTuple):
 def dropout_state(*, draw: int, p: float, training: bool, seed: int, coins: str) -> DropoutState:
     """Drop weights so many times."""
     with seeded(SEED):
-        head = SelfAttention_v2(len(WORDS), len(ANIMALS))
+        attention = CausalAttention(3, 2, context_length=len(TOKENS), dropout=0.0)
+    x = example_inputs()  # (6, 3)
     with torch.no_grad():
-        weights = mask_then_renormalise(head.attention_weights(X))
-        queries, keys = head.W_query(X), head.W_key(X)
+        weights = attention.attention_weights(x)
+        queries, keys = attention.W_query(x), attention.W_key(x)
     kept, share = torch.ones(1, *weights.shape), 1.0  # in evaluation nothing is dropped
     if training:
         kept, share = dropout_mask((draw, *weights.shape), p, seed, coins), 1 - p

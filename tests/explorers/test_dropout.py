@@ -16,7 +16,7 @@ from tests.explorers import Shown
 @pytest.mark.parametrize("coins", ["native", "mkl"])
 def test_draws_are_dropped_scaled_and_averaged(coins):
     state = Shown("dropout", draw=3, p=0.25, seed=7, coins=coins).state
-    scores = (state.queries @ state.keys.T / 12**0.5).masked_fill(causal_mask(6), -torch.inf)
+    scores = (state.queries @ state.keys.T / 2**0.5).masked_fill(causal_mask(6), -torch.inf)
     weights = torch.softmax(scores, dim=-1)
     torch.testing.assert_close(state.weights, weights)
     draws = torch.where(dropout_mask((3, 6, 6), 0.25, 7, coins), weights / 0.75, 0.0)
