@@ -43,6 +43,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "use_fullscreen_button": False,
     "use_download_button": False,
+    "back_to_top_button": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }

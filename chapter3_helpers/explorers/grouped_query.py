@@ -50,6 +50,7 @@ CONTROLS = (
         "sentence",
         "the cat that chased the mouse slept",
         "Type a sentence of your own, to see all heads on it",
+        presented=False,
     ),
     Thumbnails(
         "head",

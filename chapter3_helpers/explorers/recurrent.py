@@ -42,6 +42,8 @@ CONTROLS = (
         "How much of the word is to be translated",
         options=up_to(_letters),
         play=900,
+        returns_to=lambda: LONGEST,  # the end of any word
+        returns_when=("word",),
     ),
     *clicked_query_and_key(lambda read: range(read)),
 )

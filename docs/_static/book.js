@@ -212,12 +212,13 @@ addEventListener("load", () => {
   document.querySelector(".bd-sidebar-primary .current > a.current")?.scrollIntoView({ block: "nearest" });
 });
 
-// Paper is light, and everything on it is open.
+// Paper is light. Closer looks and code are open on it; of answers only what the reader has opened, so
+// that a page prints as a worksheet.
 let theme = null;
 addEventListener("beforeprint", () => {
   theme ??= document.documentElement.dataset.theme;
   document.documentElement.dataset.theme = "light";
-  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  for (const fold of document.querySelectorAll("details:is(.folded, .hide)")) fold.open = true;
 });
 addEventListener("afterprint", () => {
   document.documentElement.dataset.theme = theme;

@@ -325,6 +325,15 @@ def test_a_value_that_no_control_offers_is_refused_and_nothing_moves(name, value
     assert subject.view.value != shown
 
 
+def test_a_word_that_is_typed_is_read_to_its_end():
+    explorer = explorers.recurrent_explorer()
+    for word in ("internationally", "", "cat"):
+        explorer.widgets["word"].value = word
+    assert explorer.settings["read"] == 3
+    explorer.widgets["word"].value = "internationally"
+    assert explorer.settings["read"] == 15
+
+
 @pytest.mark.parametrize(
     ("topic", "text", "words"),
     [

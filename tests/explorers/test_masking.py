@@ -140,7 +140,7 @@ def test_a_wrong_function_is_shown_as_it_computes_with_a_sentence(own, words, vi
         (lambda s: None, "it returned nothing: is there a return at its end?"),
         (lambda s: s[:-1], "scores (12, 12), the shape that it was given, got (11, 12)"),
         (lambda s: above(len(s)), "got the mask itself"),
-        (lambda s: 1 / 0, "ZeroDivisionError"),
+        (lambda s: 1 / 0, "ZeroDivisionError: division by zero (in the line: (lambda s: 1 / 0"),
     ],
 )
 def test_a_function_that_gives_no_scores_is_told_so_and_the_rest_goes_on(own, words):

@@ -35,6 +35,10 @@ NO_MASK = "scores = mask_scores(scores)", "pass"
 NO_SCALING = " / keys.shape[-1] ** 0.5", ""
 WRONG_DIM = "dim=-1)", "dim=-2)"
 NO_SOFTMAX = "return softmax(scores / keys.shape[-1] ** 0.5, dim=-1)", "return scores.exp()"
+BLIND = (
+    "scores = mask_scores(scores)",
+    "scores = mask_scores(scores) + (1 - torch.eye(len(x))).log()",
+)
 NO_VALUES = "@ self.W_value(x)", "@ self.W_key(x)"
 NO_RETURN = "return weights @", "weights @"
 VIEW_ALONE = "split_heads(", "(lambda x, H: x.reshape(H, len(x), -1))("
@@ -123,6 +127,7 @@ class Doubled(CausalAttention):
         (written(CausalAttention, WRONG_DIM), "rows do not: does softmax need another dimension?"),
         (written(CausalAttention, NO_MASK, WRONG_DIM), "does softmax need another dimension?"),
         (written(CausalAttention, NO_SOFTMAX), "do not sum to 1: is softmax the last step?"),
+        (written(CausalAttention, BLIND), "are NaN: does each row see at least one token?"),
     ],
 )
 def test_of_a_class_that_cannot_be_explained_only_the_weights_are_shown(own_class, odd, show):
@@ -133,7 +138,7 @@ def test_of_a_class_that_cannot_be_explained_only_the_weights_are_shown(own_clas
     assert note.endswith("Only its weights can be shown.")
     state = explorer.state(explorer.settings)
     weights = state.module.attention_weights(state.x).detach().reshape(state.weights.shape)
-    assert torch.equal(panels[-1].values, weights[0])
+    torch.testing.assert_close(panels[-1].values, weights[0], rtol=0, atol=0, equal_nan=True)
     assert panels[-1].click is None
 
 

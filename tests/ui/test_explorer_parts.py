@@ -188,6 +188,22 @@ def test_controls_stay_in_sight_while_panels_scroll_under_them(big, page):
     big.root.evaluate("root => root.scrollIntoView({block: 'start'})")
 
 
+def test_controls_leave_the_picture_free_where_the_window_is_low(big, page):
+    page.set_viewport_size({"width": 853, "height": 480})  # 1280 x 720 at 150 %
+    assert (
+        big.root.locator(".c3-controls").evaluate("e => getComputedStyle(e).position") == "static"
+    )
+    page.set_viewport_size({"width": 1440, "height": 780})
+
+
+def test_a_new_sentence_is_read_out_once_it_stands(big):
+    heard = big.root.get_by_role("status")
+    for _ in range(2):
+        big.root.locator(".c3-control-row input:not(:checked)").last.press("Space")
+        big.settle()
+        expect(heard).to_have_text(big.root.locator(".c3-view .c3 > p").first.inner_text())
+
+
 def test_end_reaches_the_end_of_options_that_grew(big):
     for name, wanted in (("d_out", 24), ("num_heads", 24)):
         big.root.locator(f".c3-control-{name} .noUi-handle").press("End")

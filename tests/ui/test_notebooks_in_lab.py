@@ -91,11 +91,19 @@ CELL = """cell => [JSON.parse(cell.closest('[data-click]').dataset.click), Objec
         [[side, cell.closest(`[data-${side}]`).dataset[side]]] : []))]"""
 
 
+NAMELESS = (
+    r"^ *- (?:slider|button|radio|radiogroup|checkbox|combobox|spinbutton|textbox)(?: \[\w+\])*:?$"
+)
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_explorer_shows_what_the_package_computes_and_answers_a_click(page, name):
     root = page.locator(".c3-explorer").nth(list(CALLS).index(name))
     explorer = PageExplorer(page, root, built_here(name))
     explorer.settle_at(explorer.model.settings)
+    said = root.aria_snapshot()
+    assert said.startswith(f"- 'group \"Explorer: {explorer.model.name}\"'")
+    assert not re.findall(NAMELESS, said, re.MULTILINE)
     cell = root.locator("[data-click] :is(td, tr, text)[data-k]").nth(1)
     if cell.count():
         clicked, numbers = cell.evaluate(CELL)

@@ -202,6 +202,8 @@ def explain(scores: torch.Tensor, weights: torch.Tensor, head_dim: int) -> Expla
 
 
 def _what_is_odd(weights: torch.Tensor) -> str:
+    if weights.isnan().any():
+        return "Some of its weights are NaN: does each row see at least one token?"
     rows, columns = ((weights.sum(dim) - 1).abs().max() < CLOSE for dim in (-1, -2))
     if rows:
         return "Its weights are not the softmax of its queries times its keys."

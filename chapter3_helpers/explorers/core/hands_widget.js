@@ -40,47 +40,67 @@ function keepKeys(root) {
   };
 }
 
-// Radio buttons with one name are a group to the browser, in which the arrows move the choice.
-// ipywidgets gives them none, and makes new ones when the choices change.
-function nameButtons(root) {
-  const name = () => {
-    for (const box of root.querySelectorAll(".widget-radio-box:has(input:not([name]))")) {
-      const group = `c3-${Math.random()}`;
-      for (const button of box.querySelectorAll("input")) button.name = group;
-    }
-  };
-  const watch = new MutationObserver(name);
-  watch.observe(root, { childList: true, subtree: true });
-  name();
-  return () => watch.disconnect();
-}
+// Who cannot see the page is told what stands there: ipywidgets gives its sliders, players and groups
+// of radio buttons no name, and makes new ones when the choices change. A slider over listed values
+// would say its place in the list. The sentence above the picture is read once it has stopped changing.
+const PLAYER = { "fa-play": "Play", "fa-pause": "Pause", "fa-stop": "Stop", "fa-retweet": "Repeat" };
+function tell(root, name) {
+  const each = (selector, act) => root.querySelectorAll(selector).forEach(act);
+  const put = (part, attribute, value) => part && part.getAttribute(attribute) !== value && part.setAttribute(attribute, value);
+  const label = (part) => part.closest(".jupyter-widgets, .lm-Widget").querySelector(".widget-label")?.textContent ?? "";
+  const heard = document.createTextNode("");
+  const status = Object.assign(document.createElement("div"), { className: "c3-heard" });
+  let waiting = 0;
 
-// A slider over listed values says its place in the list, counted from 0, to who cannot see it; here
-// it says what is written beside it.
-function sayValues(root) {
-  const say = () => {
-    for (const slider of root.querySelectorAll(".widget-slider")) {
-      const shown = slider.querySelector(".widget-readout")?.textContent;
-      const handle = slider.querySelector(".noUi-handle");
-      if (shown && handle && handle.ariaValueText !== shown) handle.ariaValueText = shown;
-    }
+  const look = () => {
+    each(".widget-slider", (slider) => {
+      const handle = slider.querySelector(".noUi-handle"), shown = slider.querySelector(".widget-readout")?.textContent;
+      put(handle, "aria-label", label(slider));
+      if (shown) put(handle, "aria-valuetext", shown);
+    });
+    each(".widget-radio-box", (box) => {
+      put(box, "role", "radiogroup");
+      put(box, "aria-label", label(box.parentElement));
+      const group = box.querySelector("input[name]")?.name ?? `c3-${Math.random()}`; // so that arrows move the choice
+      for (const button of box.querySelectorAll("input:not([name])")) button.name = group;
+    });
+    each(".widget-play button", (button) => {
+      const icon = Object.keys(PLAYER).find((one) => button.querySelector(`.${one}`));
+      if (icon) put(button, "aria-label", PLAYER[icon]);
+    });
+    each(".widget-toggle-button", (button) => put(button, "aria-pressed", String(button.matches(".mod-active"))));
+    each("button i", (icon) => put(icon, "aria-hidden", "true"));
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      const said = root.querySelector(".c3-view .c3:not(.c3-stale) > p")?.textContent ?? "";
+      if (heard.data !== said) heard.data = said; // no new element, which would be a new picture
+    }, 400);
   };
-  const watch = new MutationObserver(say);
-  const attributeFilter = ["aria-valuetext"];
-  watch.observe(root, { childList: true, characterData: true, subtree: true, attributeFilter });
-  say();
-  return () => watch.disconnect();
+
+  put(root, "role", "group");
+  put(root, "aria-label", name);
+  put(status, "role", "status");
+  status.append(heard);
+  root.append(status);
+  const watch = new MutationObserver(look);
+  watch.observe(root, { childList: true, characterData: true, subtree: true, attributeFilter: ["class", "aria-valuetext"] });
+  look();
+  return () => {
+    watch.disconnect();
+    clearTimeout(waiting);
+    status.remove();
+  };
 }
 
 // Presented, the picture is as large as the window lets it be: first its letters, as long as what
-// stands side by side stays so, then its rows. While a slider is moved it is never enlarged again,
+// stands side by side stays so, then its rows; where it does not fit, it shrinks a little. While a slider is moved it is never enlarged again,
 // so that it does not jump. To try a size takes a layout, so it halves what is left to try, and does
 // nothing twice before the next frame is painted.
 function fill(root) {
   const view = root.querySelector(".c3-view");
-  const NO_LETTERS = 10, LETTERS = 17, NO_ROWS = 6, ROWS = 14; // tenths; four pixels each
+  const SMALL = 7, NO_LETTERS = 10, LETTERS = 17, NO_ROWS = 6, ROWS = 14; // tenths; four pixels each
   let panels = 0, size = "", letters = LETTERS, rows = ROWS, frame = 0;
-  const setLetters = (tenths) => { view.style.zoom = tenths > NO_LETTERS ? tenths / 10 : ""; };
+  const setLetters = (tenths) => { view.style.zoom = tenths !== NO_LETTERS ? tenths / 10 : ""; };
   const setRows = (fours) => fours > NO_ROWS ? view.style.setProperty("--high", `${4 * fours}px`) : view.style.removeProperty("--high");
   const narrow = (part) => part.scrollWidth > part.clientWidth + 1;
   const lines = () => new Set([...view.querySelectorAll(".c3>:not(p)")].map((part) => Math.round(part.getBoundingClientRect().top))).size;
@@ -108,6 +128,7 @@ function fill(root) {
     panels = now;
     size = room();
     if (!now) return;
+    if (!fits()) return void enlarge(SMALL, NO_LETTERS, setLetters, fits);
     const least = lines();
     letters = enlarge(NO_LETTERS, letters, setLetters, () => fits() && lines() <= least);
     rows = enlarge(NO_ROWS, rows, setRows, fits);
@@ -130,7 +151,7 @@ export default {
     let stops = [];
     let frame = requestAnimationFrame(function look() {
       const root = el.closest(".c3-explorer");
-      if (root) stops = [c3Hands(root, (settings) => model.send(settings)), keepKeys(root), nameButtons(root), sayValues(root), fill(root)];
+      if (root) stops = [c3Hands(root, (settings) => model.send(settings)), keepKeys(root), tell(root, model.get("name")), fill(root)];
       else frame = requestAnimationFrame(look);
     });
     return () => {

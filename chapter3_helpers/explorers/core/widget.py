@@ -41,6 +41,7 @@ import importlib.resources
 import inspect
 import io
 import sys
+import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
@@ -48,7 +49,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import anywidget
 import ipywidgets as widgets
-from traitlets import TraitError
+from traitlets import TraitError, Unicode
 
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core import notebook
@@ -95,13 +96,15 @@ class Hands(anywidget.AnyWidget):
     click is a message and no trait: clicking the same cell twice has to act twice.
 
     Args:
+        name: what a screen reader calls the explorer.
         click: is called with the settings that a click changes, such as ``{"row": 2}``.
     """
 
     _esm = SCRIPT + WIDGET
+    name = Unicode().tag(sync=True)
 
-    def __init__(self, click: Callable[[Mapping[str, Any]], None]):
-        super().__init__(layout={"display": "none"})
+    def __init__(self, name: str, click: Callable[[Mapping[str, Any]], None]):
+        super().__init__(name=name, layout={"display": "none"})
         self.on_msg(lambda _widget, settings, _buffers: click(settings))
 
 
@@ -189,7 +192,7 @@ class Explorer(widgets.VBox):
         super().__init__(
             [
                 *(widgets.HTML(STYLE, layout=hidden), bar, self.code_view, *below, self.view),
-                Hands(self.click),
+                Hands(f"Explorer: {self.name}", self.click),
             ],
             layout=widgets.Layout(width="100%", overflow="visible"),
         )
@@ -458,6 +461,7 @@ class Explorer(widgets.VBox):
                 if self._own is None:
                     raise
                 told = f"{self._own.__name__}: {type(error).__name__}: {error}"
+                told += _line(error, self._own)
                 if "NoneType" in told:
                     told += ". Something returned nothing: is there a return at the end of it?"
             said, shown, code = render_error(told), render_dimmed(self._drawn), ""
@@ -500,6 +504,15 @@ class _Waiting(io.TextIOBase):
         if text.strip():
             self.view.value = render_waiting(text.strip(), self.drawn)
         return len(text)
+
+
+def _line(error: Exception, own: Callable[..., Any]) -> str:
+    """Return the last line of a reader's code that an error came through, to follow its message."""
+    functions = vars(own).values() if isinstance(own, type) else [own]
+    files = {f.__code__.co_filename for f in functions if inspect.isfunction(f)}
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.line for frame in frames if frame.filename in files and frame.line]
+    return f" (in the line: {lines[-1]})" if lines else ""
 
 
 def _nearest_lower(old: Any, values: Sequence[Any]) -> Any:
