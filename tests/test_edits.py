@@ -156,7 +156,6 @@ EDITS = {
         "[head(x) for",
         "[self.heads[0](x) for",
         {
-            "wrapper(pair)": "the same as the steps: False",
             "print(result)": "[-0.4519,  0.2216, -0.4519,  0.2216]",
             "attention_explorer(MultiHeadAttentionWrapper)": "it returns is not",
             "who_whom.report(two)": "",
@@ -170,7 +169,7 @@ EDITS = {
         {
             "join_heads(heads)": "journey: [2, 3]",
             "stacked = torch.cat": "",
-            'who, verb, whom = "Grandma"': "",
+            "copy_weights(moved, fused": "",
             "alone = [a[0, head]": None,
         },
     ),
@@ -182,7 +181,7 @@ EDITS = {
         {
             "stacked = torch.cat": "",
             "layers = moved.W_query": "",
-            'who, verb, whom = "Grandma"': "",
+            "copy_weights(moved, fused": "",
             "print(wide(large))": "",
             "print(example(batch))": None,
         },
@@ -192,7 +191,7 @@ EDITS = {
         "FusedMultiHeadAttention",
         "is_causal=True",
         "is_causal=False",
-        {'who, verb, whom = "Grandma"': "largest difference: "},
+        {"copy_weights(moved, fused": "largest difference: "},
     ),
     "08 with one vector for all positions": (
         "08_positions",
