@@ -170,9 +170,11 @@ class FusedMultiHeadAttention(nn.Module):
         return context.reshape(*x.shape[:-1], -1)  # (..., T, d_out)
 
     def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the weights (..., H, T, T) that the fused kernel uses but never stores."""
+        """Return the weights (..., H, T, T), which the fused kernel uses but never stores."""
         queries, keys, _ = self._project(x)
-        return kernel_weights(queries, keys)
+        scores = queries @ keys.transpose(-2, -1)  # (..., H, T, T)
+        scores = mask_scores(scores)
+        return softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
 
     def _project(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Compute queries, keys and values, (..., H, T, D) each, in one matrix product."""

@@ -31,7 +31,6 @@ TAUGHT = {
             "split_heads",
             "join_heads",
             "MultiHeadAttention",
-            "kernel_weights",
             "FusedMultiHeadAttention",
         ],
     ),
