@@ -5,17 +5,20 @@ one holds what they share.
 """
 
 import copy
+import functools
 import importlib
 import inspect
 import pkgutil
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 import torch
 from IPython.display import display
+from numpy import allclose, isclose  # as they are now, whatever an attempt puts in their places
 
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.exercises.feedback import Outcome, Verdict
@@ -24,6 +27,7 @@ TOLERANCE = 1e-4  # the largest difference that counts as equal; counts have to 
 CLOSE = 0.01  # relative: a value that is this near was probably rounded
 LONGEST_EXAMPLE = 1500  # characters
 SOLVED: dict[str, bool] = {}  # for each exercise that was made: was its last attempt right?
+TRIED: list[Callable[..., Any]] = []  # the attempt that runs now
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,8 @@ class Exercise:
         solution: a correct answer: the function itself, or a function that returns the value.
         cases: the arguments to try an answer with, one tuple per case; the sizes in
             them should all differ, so that no two dimensions can be confused.
-        misconceptions: a sentence for the reader -> an answer that makes this mistake.
+        misconceptions: a sentence for the reader -> an answer that makes this mistake, or
+            several. It may fail on some of the cases, as the reader's then does, too.
         demand: for what the task asks and the numbers do not show. It tries the answer on one
             case, and returns a complaint or an empty text.
     """
@@ -46,11 +51,14 @@ class Exercise:
     name: str
     solution: Callable[..., Any]
     cases: Sequence[tuple] = ()
-    misconceptions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    misconceptions: Mapping[str, Callable[..., Any] | tuple[Callable[..., Any], ...]] = field(
+        default_factory=dict
+    )
     demand: Callable[[Callable[..., Any], tuple], str] | None = None
 
     def __post_init__(self) -> None:
         SOLVED.setdefault(self.name, False)
+        object.__setattr__(self, "solution", _kept_from_attempts(self.solution))
 
     def check(self, attempt: Any) -> None:
         """Show the verdict on an attempt, whatever it is and whatever error it makes.
@@ -78,37 +86,46 @@ class Exercise:
             return Verdict(self.name, Outcome.NOT_ATTEMPTED)
         return Verdict(self.name, Outcome.NOT_YET if complaint else Outcome.CORRECT, complaint)
 
+    def mistakes(self) -> list[tuple[str, Callable[..., Any]]]:
+        """Return every sentence for the reader with an answer that earns it."""
+        return [
+            (message, mistake)
+            for message, made in self.misconceptions.items()
+            for mistake in (made if isinstance(made, tuple) else (made,))
+        ]
+
     def _complaint(self, attempt: Any) -> str | None:
         """Say what is wrong with an attempt: an empty text if nothing is, None if it is a stub."""
+        expected = self._expected  # asked for first: an attempt may change what torch computes
         if not self.cases:
             if callable(attempt):
                 return "The answer is a value, and this is a function."
-            return self._compare(attempt, [attempt], [self.solution()], [()])
+            return self._compare(attempt, [attempt], expected)
         if not callable(attempt):
             return f"The answer is a function, and this is {_describe(attempt)}."
         answers = []
         for case in self.cases:
-            try:  # a copy: an attempt that works in place spoils nothing
-                answers.append(attempt(*copy.deepcopy(case)))
-            except Exception as error:
-                return f"Your code stopped{_line(error, attempt)} with {_say(error)}"
+            answers.append(_try(attempt, case))
             if answers[-1] is Ellipsis or (answers[-1] is None and _is_stub(attempt)):
                 return None
             if answers[-1] is None:
                 some = "" if len(answers) == 1 else " for some of the inputs"
                 return f"Your function returned None{some}. Is a `return` missing?"
-        return self._compare(attempt, answers, self._answers(self.solution), self.cases)
+        return self._compare(attempt, answers, expected)
 
-    def _compare(self, attempt: Any, answers: list, expected: list, cases: Sequence[tuple]) -> str:
+    def _compare(self, attempt: Any, answers: list, expected: list) -> str:
         """Say how answers differ from what was expected; an empty text if they do not."""
         if equal(answers, expected):
             tried = self.cases if self.demand else ()
             return next(filter(None, (self.demand(attempt, copy.deepcopy(c)) for c in tried)), "")
-        for message, mistake in self.misconceptions.items():
-            wrong = self._answers(mistake) if self.cases else [mistake()]
+        for message, wrong in self._wrong:
             if equal(answers, wrong):
                 return message
-        if self.cases and _differs(attempt(*copy.deepcopy(cases[0])), answers[0]):
+        for stop in answers:
+            if isinstance(stop, _Stop):
+                return f"Your code stopped{_line(stop.error, attempt)} with {_say(stop.error)}"
+        cases = self.cases or [()]
+        if self.cases and _differs(_try(attempt, cases[0]), answers[0]):
             return (
                 "Called twice with the same input, your function returned different numbers. "
                 "Is a seed missing?"
@@ -122,15 +139,61 @@ class Exercise:
         example = _example(attempt, case, answer, right) if case else ""
         return f"{_difference(answer, right, case)}{example}"
 
+    @functools.cached_property
+    def _expected(self) -> list:
+        return self._answers(self.solution)
+
+    @functools.cached_property
+    def _wrong(self) -> list[tuple[str, list]]:
+        return [(message, self._answers(mistake)) for message, mistake in self.mistakes()]
+
     def _answers(self, function: Callable[..., Any]) -> list:
-        return [function(*copy.deepcopy(case)) for case in self.cases]
+        return [_answer(function, case) for case in self.cases or [()]]
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """Stands for the answer of a function that failed."""
+
+    error: BaseException
+
+
+def _answer(function: Callable[..., Any], case: tuple) -> Any:
+    """Return what a function answers, given a copy: one that works in place spoils nothing."""
+    try:
+        return function(*copy.deepcopy(case))
+    except (Exception, SystemExit) as error:
+        return _Stop(error)
+
+
+def _try(attempt: Callable[..., Any], case: tuple) -> Any:
+    TRIED.append(attempt)
+    try:
+        return _answer(attempt, case)
+    finally:
+        TRIED.remove(attempt)
+
+
+def _kept_from_attempts(solution: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the solution, for everybody but an attempt that is being tried."""
+
+    @functools.wraps(solution)
+    def kept(*case: Any) -> Any:
+        if TRIED:
+            raise PermissionError("That is the checker's own answer. Write one of your own.")
+        return solution(*case)
+
+    return kept
 
 
 def equal(answer: Any, expected: Any) -> bool:
     """Whether an answer is what was expected: same structure, same shape, close numbers.
 
-    Where a tuple of numbers or a truth value was expected, a tensor or an array will do.
+    Where a tuple of numbers or a truth value was expected, a tensor or an array will do. Two
+    functions that failed are equal if they did so in the same way.
     """
+    if isinstance(expected, _Stop):
+        return isinstance(answer, _Stop) and type(answer.error) is type(expected.error)
     if isinstance(expected, bool):
         is_truth = isinstance(answer, bool) or str(getattr(answer, "dtype", "")).endswith("bool")
         return is_truth and getattr(answer, "ndim", 0) == 0 and bool(answer) == expected
@@ -153,8 +216,10 @@ def equal(answer: Any, expected: Any) -> bool:
     left, right = _numbers(answer), _numbers(expected)
     if left is None or right is None or left.shape != right.shape:
         return False
+    if _are_truths(answer) and not _are_truths(expected):
+        return False
     tolerance = _tolerance(expected)
-    return bool(np.allclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True))
+    return bool(allclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True))
 
 
 def _differs(again: Any, answer: Any) -> bool:
@@ -164,11 +229,12 @@ def _differs(again: Any, answer: Any) -> bool:
 
 def _numbers(value: Any) -> np.ndarray | None:
     """Return numbers as float64 (booleans as 0 and 1), or None for anything else."""
-    if any(isinstance(one, str) for one in (value if isinstance(value, tuple | list) else [value])):
-        return None  # NumPy would read "1" as a number
-    if isinstance(value, torch.Tensor | np.ndarray) and "complex" in str(value.dtype):
-        return None  # NumPy and torch would drop the imaginary part
+    if isinstance(value, str | bytes) or _is_complex(value):
+        return None  # NumPy would read "1" as a number, and drop an imaginary part
     try:
+        if isinstance(value, tuple | list):
+            parts = [_numbers(part) for part in value]
+            return None if any(part is None for part in parts) else np.array(parts, np.float64)
         if isinstance(value, torch.Tensor):
             value = value.detach().cpu().to(torch.float64).numpy()
         return np.asarray(value, dtype=np.float64)
@@ -176,26 +242,37 @@ def _numbers(value: Any) -> np.ndarray | None:
         return None
 
 
+def _is_complex(value: Any) -> bool:
+    return "complex" in str(getattr(value, "dtype", ""))
+
+
+def _are_truths(value: Any) -> bool:
+    """Whether a value holds True and False, and nothing else."""
+    if isinstance(value, tuple | list):
+        return len(value) > 0 and all(map(_are_truths, value))
+    return isinstance(value, bool) or str(getattr(value, "dtype", "")).endswith("bool")
+
+
 def _tolerance(expected: Any) -> float:
-    """Return how far a number may be from the expected one: a count has to be exact."""
+    """Return how far a number may be from the expected one: counts and fractions are exact."""
     values = expected if isinstance(expected, tuple | list) else [expected]
-    return 1e-15 if all(isinstance(value, int) for value in values) else TOLERANCE
+    return 1e-15 if all(isinstance(value, Rational) for value in values) else TOLERANCE
 
 
 def _describe(value: Any) -> str:
     if isinstance(value, torch.Tensor | np.ndarray):
-        return f"of shape {tuple(value.shape)}"
+        return f"of shape {tuple(value.shape)}{', of complex numbers' * _is_complex(value)}"
     if isinstance(value, torch.nn.Module):
         return type(value).__name__
     text = repr(value)
     return text if 0 < len(text) < 60 else f"a value of type {type(value).__name__}"
 
 
-def _say(error: Exception) -> str:
+def _say(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _line(error: Exception, attempt: Callable[..., Any]) -> str:
+def _line(error: BaseException, attempt: Callable[..., Any]) -> str:
     """Say in which line of the attempt an error arose, if it arose in there."""
     file = getattr(getattr(attempt, "__code__", None), "co_filename", None)
     lines = [at for at in traceback.extract_tb(error.__traceback__) if at.filename == file]
@@ -231,13 +308,15 @@ def _difference(answer: Any, expected: Any, case: tuple) -> str:
         return f"The answer{where} is {_describe(answer)}, which is not what was expected."
     if left.shape != right.shape:
         return f"The answer{where} has shape {left.shape}; expected was {right.shape}."
-    rounded = isinstance(expected, float) and np.isclose(left, right, rtol=CLOSE, atol=0)
+    if _are_truths(answer) and not _are_truths(expected):
+        return f"The answer{where} holds True and False. Numbers were asked for."
+    rounded = isinstance(expected, float) and isclose(left, right, rtol=CLOSE, atol=0)
     if rounded and not case:
         return f"{_describe(answer)} is close. Give four decimals, or an expression for it."
     if not case or left.ndim == 0:
         return f"The answer{where} is {_describe(answer)}, and that is not it."
     tolerance = _tolerance(expected)
-    wrong = ~np.isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
+    wrong = ~isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
     if not wrong.any():  # 1 for True, for one
         return f"The answer{where} is {_describe(answer)}, which is not what was expected."
     return f"The shape is right{where}, but {int(wrong.sum())} of {wrong.size} numbers are not."
@@ -265,6 +344,23 @@ def _example(attempt: Callable[..., Any], case: tuple, answer: Any, expected: An
 def _indent(name: str, value: Any) -> str:
     start = f"    {name}"
     return start + repr(value).replace("\n", "\n" + " " * len(start))
+
+
+def drawn(*shape: int, seed: int = 1) -> torch.Tensor:
+    """Draw the numbers of a case: with the same seed always the same ones."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def wants_truths(attempt: Callable[..., Any], case: tuple) -> str:
+    """Refuse a mask of numbers: ``masked_fill`` takes True and False. A demand of exercises."""
+    answer = attempt(*case)
+    if _are_truths(answer):
+        return ""
+    kind = answer.dtype if isinstance(answer, torch.Tensor) else np.asarray(answer).dtype
+    return (
+        f"The cells are right, but they are numbers ({kind}). `masked_fill` asks for a mask of "
+        "True and False, of dtype torch.bool."
+    )
 
 
 # All topics, whichever is asked for first, so that their numbers are those that they always are,

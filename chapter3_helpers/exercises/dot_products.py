@@ -46,7 +46,8 @@ STRETCH = Exercise(
 SHADOW = Exercise(
     name="01b",
     solution=lambda a, b: a @ b / b.norm(),
-    cases=((FIRST, SECOND), (QUERIES[0], QUERIES[1])),
+    # one shadow falls forwards, onto a vector shorter than 1
+    cases=((FIRST, SECOND), (KEYS[0], QUERIES[1]), (FIRST[:2], torch.tensor([0.5, 0.25]))),
     misconceptions={
         "That is the dot product. It is as long as the shadow only where b has length 1.": (
             lambda a, b: a @ b
@@ -116,6 +117,8 @@ NEAREST = Exercise(
         ),
         "You put 0 on the diagonal. Where all other scores are negative, 0 wins: a score that must "
         "never win is -inf.": lambda x: _nearest(x, 0.0),
+        "You compared directions. Asked for is the highest score, in which a longer token has more "
+        "weight.": lambda x: _cosines(x).fill_diagonal_(-torch.inf).argmax(dim=-1),
         "You found the least alike: argmin, or a sign the wrong way round.": (
             lambda x: (x @ x.T).argmin(dim=-1)
         ),

@@ -74,10 +74,17 @@ def _training_without_dropout() -> tuple[nn.Module, torch.Tensor]:
     return head.train(), x
 
 
-def _tosses_coins(passes: int):
+def _tosses_coins(passes: int, before: Callable[[nn.Module], object] = lambda module: None):
+    """Return an answer that compares so many passes, and does something before each."""
+
     def tosses_coins(module: nn.Module, x: torch.Tensor) -> bool:
-        first = module(x)
-        return any(not torch.equal(module(x), first) for _ in range(passes - 1))
+        def run() -> torch.Tensor:
+            before(module)
+            return module(x)
+
+        with torch.random.fork_rng(devices=[]):
+            first = run()
+            return any(not torch.equal(run(), first) for _ in range(passes - 1))
 
     return tosses_coins
 
@@ -85,7 +92,11 @@ def _tosses_coins(passes: int):
 WHICH_P = Exercise(
     name="05a",
     solution=lambda before, after: 1 - (before / after)[after > 0].mean(),
-    cases=tuple(_dropped(T, p, seed) for T, p, seed in ((6, 0.5, 123), (5, 0.1, 4), (8, 0.75, 2))),
+    cases=tuple(
+        _dropped(T, p, seed)
+        # a common one, a small and a large one; none at all; one of which a single weight is left
+        for T, p, seed in ((6, 0.6, 123), (5, 0.1, 4), (8, 0.75, 2), (4, 0.0, 1), (3, 0.8, 6))
+    ),
     misconceptions={
         "That is the share of zeros among all cells. The hidden weights were 0 before, and how "
         "many of the others the coins take is luck: look at what became of one that was kept.": (
@@ -111,7 +122,7 @@ WHICH_P = Exercise(
 LOST_ROWS = Exercise(
     name="05b",
     solution=lambda T, p: p ** torch.arange(1.0, T + 1),
-    cases=((6, 0.5), (4, 0.1), (9, 0.8)),
+    cases=((6, 0.6), (4, 0.3), (9, 0.8)),
     misconceptions={
         "p is the probability that one weight is dropped. A row is lost only if all the weights "
         "in it are dropped.": lambda T, p: torch.full((T,), p),
@@ -120,6 +131,8 @@ LOST_ROWS = Exercise(
         "Off by one: a token sees itself too, so row i has i + 1 weights.": (
             lambda T, p: p ** torch.arange(0.0, T)
         ),
+        "That is the probability that a row loses nothing. A weight is dropped with probability p, "
+        "and kept with 1 - p.": lambda T, p: (1 - p) ** torch.arange(1.0, T + 1),
         "That is the probability that at least one weight is dropped. A row is lost if it keeps "
         "none.": lambda T, p: 1 - (1 - p) ** torch.arange(1.0, T + 1),
     },
@@ -128,7 +141,7 @@ LOST_ROWS = Exercise(
 KIND_SEED = Exercise(
     name="05c",
     solution=_kind_seed(lambda kept: kept.tril().any(dim=-1).all()),
-    cases=((6, 0.5), (4, 0.7), (9, 0.6)),
+    cases=((6, 0.5), (4, 0.7), (9, 0.6), (5, 0.02)),  # in the last, seed 0 is kind
     misconceptions={
         "You counted hidden cells as well. Above the diagonal a kept cell helps nobody.": (
             _kind_seed(lambda kept: kept.any(dim=-1).all())
@@ -168,6 +181,12 @@ TOSSES_COINS = Exercise(
         "A 0 in the answer does not come from a coin every time: ReLU writes zeros, too. Compare "
         "answers with one another.": (
             lambda module, x: any(bool((module(x) == 0).any()) for _ in range(201))
+        ),
+        "You seeded before each pass, so the coins fell in the same way every time.": (
+            _tosses_coins(passes=9, before=lambda module: torch.manual_seed(5))
+        ),
+        "You switched the module to evaluation first. Asked for is what it does as it is.": (
+            _tosses_coins(passes=201, before=nn.Module.eval)
         ),
         "Two passes may be equal by luck, and where few weights are dropped they often are. Try "
         "more often.": _tosses_coins(passes=2),

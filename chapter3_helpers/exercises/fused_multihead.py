@@ -3,25 +3,15 @@
 import torch
 from torch.nn import functional
 
-from chapter3_helpers.exercises import Exercise
-from chapter3_helpers.fused_multihead import MultiHeadAttention, count_parameters
-
-
-def _tensor(*shape: int) -> torch.Tensor:
-    """Return numbers that all differ, so that a swap of two of them is noticed."""
-    generator = torch.Generator().manual_seed(7)
-    return torch.rand(*shape, generator=generator)
-
-
-def _size_of_attention(num_heads: int, width: int, context_length: int) -> tuple[int, int]:
-    attention = MultiHeadAttention(width, width, context_length, 0.0, num_heads)
-    return attention.head_dim, count_parameters(attention)
-
+from chapter3_helpers.exercises import Exercise, drawn
 
 GPT2_ATTENTION = Exercise(
     name="07a",
-    solution=_size_of_attention,
-    cases=((12, 768, 1024), (25, 1600, 1024), (8, 1024, 512)),
+    solution=lambda num_heads, width, context_length: (
+        width // num_heads,
+        width * (4 * width + 1),
+    ),
+    cases=((12, 768, 1024), (25, 1600, 1024), (5, 60, 7)),
     misconceptions={
         "The count includes a bias for queries, keys and values. GPT-2 does have them; the "
         "exercise, like the class by default, leaves them out.": (
@@ -71,10 +61,14 @@ def _every_other_column(context: torch.Tensor, weight: torch.Tensor) -> torch.Te
 HEAD_CONTRIBUTIONS = Exercise(
     name="07b",
     solution=_contributions,
-    cases=((_tensor(2, 5, 3), _tensor(6, 6)), (_tensor(5, 4, 2), _tensor(10, 10))),
+    # more numbers on the way out than on the way in, then fewer
+    cases=((drawn(2, 5, 3), drawn(7, 6, seed=2)), (drawn(5, 4, 2), drawn(9, 10, seed=2))),
     misconceptions={
         "These are rows of weight. nn.Linear stores (outputs, inputs): what it does with a "
         "head's numbers stands in columns.": _rows_of_weight,
+        "That is what all heads add together. Leave out the sum: one (T, d_out) for each head.": (
+            lambda context, weight: _contributions(context, weight).sum(dim=0)
+        ),
         "These are every H-th column. The numbers of a head stand side by side: columns h * D "
         "to h * D + D.": _every_other_column,
     },
@@ -83,8 +77,7 @@ HEAD_CONTRIBUTIONS = Exercise(
 
 def _queries_keys_values(*shape: int) -> tuple[torch.Tensor, ...]:
     """Return three tensors that have nothing in common, so that a swap of two is noticed."""
-    generators = (torch.Generator().manual_seed(seed) for seed in (1, 2, 3))
-    return tuple(2 * torch.randn(*shape, generator=generator) for generator in generators)
+    return tuple(2 * drawn(*shape, seed=seed) for seed in (1, 2, 3))
 
 
 def _attend(queries, keys, values, hidden):
@@ -93,6 +86,16 @@ def _attend(queries, keys, values, hidden):
 
 def _attend_to_hidden(queries, keys, values, hidden):
     return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=hidden)
+
+
+def _attend_to_all(queries, keys, values, hidden):
+    return functional.scaled_dot_product_attention(queries, keys, values)
+
+
+def _add_the_mask(queries, keys, values, hidden):
+    return functional.scaled_dot_product_attention(
+        queries, keys, values, attn_mask=(~hidden).to(queries.dtype)
+    )
 
 
 def _attend_to_the_past(queries, keys, values, hidden):
@@ -116,6 +119,9 @@ def _hidden_scores_zero(queries, keys, values, hidden):
 WINDOW = ~torch.ones(5, 5, dtype=torch.bool).triu(diagonal=-1).tril(diagonal=0)
 # here a token sees itself and the two tokens after it
 AHEAD = ~torch.ones(7, 7, dtype=torch.bool).triu(diagonal=0).tril(diagonal=2)
+# here it sees itself and some others, before and after it; the last row sees all
+SCATTERED = torch.arange(36).reshape(6, 6) * 5 % 7 > torch.tensor([2, 1, 3, 2, 1, 9])[:, None]
+SCATTERED.fill_diagonal_(False)
 
 WINDOW_ATTENTION = Exercise(
     name="07c",
@@ -123,10 +129,15 @@ WINDOW_ATTENTION = Exercise(
     cases=(
         (*_queries_keys_values(3, 5, 2), WINDOW),
         (*_queries_keys_values(2, 7, 3), AHEAD),
+        (*_queries_keys_values(2, 3, 6, 4), SCATTERED),
     ),
     misconceptions={
         "True means visible to scaled_dot_product_attention and hidden in our masks: every "
         "token attends to exactly what it should not see.": _attend_to_hidden,
+        "Nothing is hidden: every token attends to all of them. Hand the mask over as "
+        "`attn_mask`.": _attend_to_all,
+        "A mask of floats is added to the scores, and 0 and 1 change them little. Hand over "
+        "Booleans: True where a key is visible.": _add_the_mask,
         "That hides the future, whatever stands in hidden.": _attend_to_the_past,
         "You hide the future as well. What is hidden is said by `hidden` alone, and it may leave "
         "later keys in sight.": _attend_to_the_visible_past,

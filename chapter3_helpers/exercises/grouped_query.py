@@ -1,16 +1,13 @@
 """The exercises of ``12_grouped_query_kv_cache``."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from chapter3_helpers.exercises import Exercise
-
-
-def _random(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(11))
+from chapter3_helpers.exercises import Exercise, drawn, wants_truths
 
 
 def _outside_window(num_cached: int, num_new: int, window: int, off: int = 0) -> torch.Tensor:
@@ -22,13 +19,17 @@ def _outside_window(num_cached: int, num_new: int, window: int, off: int = 0) ->
 WINDOW_MASK = Exercise(
     name="12a",
     solution=_outside_window,
-    cases=((4, 3, 2), (0, 5, 3), (6, 1, 4), (5, 4, 20)),
+    cases=((4, 3, 2), (0, 5, 3), (6, 1, 4), (5, 4, 20), (3, 2, 1)),
+    demand=wants_truths,
     misconceptions={
         "The future is hidden, but your window is not: the oldest keys have to be hidden too.": (
             lambda num_cached, num_new, window: _outside_window(num_cached, num_new, 10**9)
         ),
         "Your queries see one key too many: the query's own key is one of the `window` keys.": (
             lambda num_cached, num_new, window: _outside_window(num_cached, num_new, window, 1)
+        ),
+        "Your queries see one key too few: `window` keys, the query's own among them.": (
+            lambda num_cached, num_new, window: _outside_window(num_cached, num_new, window, -1)
         ),
         "Your first query stands at position 0. Behind the cached tokens it stands at position "
         "num_cached.": lambda num_cached, num_new, window: _outside_window(
@@ -85,8 +86,9 @@ GROUPED_SCORES = Exercise(
     name="12b",
     solution=_grouped_scores,
     cases=(
-        (_random(2, 6, 5, 4), _random(2, 3, 7, 4)),
-        (_random(3, 8, 1, 10), _random(3, 2, 9, 10)),  # repeated keys would be the largest
+        # repeated keys would be the largest
+        (drawn(2, 12, 5, 8), drawn(2, 4, 7, 8, seed=2)),
+        (drawn(3, 8, 1, 10), drawn(3, 2, 9, 10, seed=2)),
     ),
     demand=_repeated_keys,
     misconceptions={
@@ -115,7 +117,7 @@ POOL_HEADS = Exercise(
         .mean(dim=1)
         .flatten(end_dim=1)
     ),
-    cases=((_random(6 * 5, 7), 6, 2), (_random(8 * 3, 11), 8, 4)),
+    cases=((drawn(6 * 5, 7), 6, 2), (drawn(8 * 3, 11), 8, 4)),
     misconceptions={
         "You average heads that lie G apart. The query heads of a group stand next to one another, "
         "so the key heads that they had do too.": lambda weight, num_heads, num_kv_heads: (
@@ -137,12 +139,16 @@ POOL_HEADS = Exercise(
     },
 )
 
+
+def _tokens(memory, num_layers, num_kv_heads, head_dim, bytes_per_number):
+    return memory / (2 * num_layers * num_kv_heads * head_dim * bytes_per_number)
+
+
 TOKENS_THAT_FIT = Exercise(
     name="12d",
-    solution=lambda memory, num_layers, num_kv_heads, head_dim, bytes_per_number: (
-        memory // (2 * num_layers * num_kv_heads * head_dim * bytes_per_number)
-    ),
-    cases=((10_000, 3, 2, 5, 4), (5_700, 2, 1, 7, 2)),  # small, so that one token more is seen
+    solution=lambda *sizes: math.floor(_tokens(*sizes)),
+    # small, so that one token more is seen: of the last, almost all fits, little, and nothing
+    cases=((10_000, 3, 5, 7, 4), (50_000, 7, 3, 11, 4), (5_040, 3, 5, 7, 4)),
     misconceptions={
         "You count keys or values. A token leaves both in the cache.": (
             lambda memory, num_layers, num_kv_heads, head_dim, bytes_per_number: (
@@ -155,9 +161,9 @@ TOKENS_THAT_FIT = Exercise(
             )
         ),
         "You count the last token, which fits only in part. Round down.": (
-            lambda memory, num_layers, num_kv_heads, head_dim, bytes_per_number: (
-                -(-memory // (2 * num_layers * num_kv_heads * head_dim * bytes_per_number))
-            )
+            lambda *sizes: math.ceil(_tokens(*sizes)),
+            lambda *sizes: round(_tokens(*sizes)),
+            lambda *sizes: _tokens(*sizes),
         ),
     },
 )

@@ -2,22 +2,36 @@
 
 import torch
 
-from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.exercises import Exercise, drawn
 
 
-def _previous_token(T: int) -> torch.Tensor:
+def _previous_token(T: int, first: int = 0) -> torch.Tensor:
+    """Return weights with which the first row looks at the place ``first``."""
     weights = torch.diag(torch.ones(T - 1), diagonal=-1)
-    weights[0, 0] = 1
+    weights[0, first] = 1
     return weights
+
+
+def _next_token(T: int) -> torch.Tensor:
+    return torch.diag(torch.ones(T - 1), diagonal=1)
 
 
 PREVIOUS_TOKEN = Exercise(
     name="10a",
     solution=_previous_token,
-    cases=((5,), (2,), (1,)),
+    cases=((5,), (7,), (2,), (1,)),
     misconceptions={
         "Your rows look at the token after them. Token i is a row, and the token before it stands "
-        "one column to the left.": lambda T: _previous_token(T).T,
+        "one column to the left.": (
+            lambda T: _previous_token(T).T,
+            lambda T: _previous_token(T).flip(0, 1),
+            _next_token,
+            lambda T: _next_token(T) + torch.eye(T)[:1] * torch.eye(T)[:, :1],
+            lambda T: torch.eye(T).roll(1, 1),
+        ),
+        "Your first row looks at the last token, which is in its future. It sees itself alone.": (
+            lambda T: _previous_token(T, first=-1)
+        ),
         "Your first row is all zeros. Softmax makes every row sum to 1, so the first token, which "
         "sees nothing else, looks at itself.": lambda T: torch.diag(torch.ones(T - 1), -1),
         "Each of your rows looks at the token itself.": lambda T: torch.eye(T),
@@ -58,6 +72,13 @@ PLACES = Exercise(
         "You take the first earlier place. Of several earlier places the last one counts.": (
             _first_places
         ),
+        "You return the token that stands there. Asked for is its place.": (
+            lambda ids: [ids[place].item() if place >= 0 else -1 for place in _places(ids)]
+        ),
+        "A token that stood at place 0 counts as well. In Python 0 is false: ask whether it is "
+        "`None`, or `in` the dictionary.": (
+            lambda ids: [-1 if place == 1 else place for place in _places(ids)]
+        ),
         "Each of your tokens finds itself. Only earlier places count.": _with_itself,
     },
 )
@@ -68,15 +89,14 @@ def _score(weights: torch.Tensor, n: int) -> torch.Tensor:
 
 
 def _weights(T: int) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(T)
-    scores = torch.randn(T, T, generator=generator)
+    scores = drawn(T, T, seed=T)
     return scores.masked_fill(torch.ones(T, T).triu(1).bool(), -torch.inf).softmax(dim=-1)
 
 
 SCORE = Exercise(
     name="10c",
     solution=_score,
-    cases=((_weights(9), 3), (_weights(24), 7), (_weights(6), 5)),
+    cases=((_weights(10), 3), (_weights(24), 7), (_weights(6), 5)),
     misconceptions={
         "You measure the weight on the same token, one round before. The head looks at what came "
         "after it: one place further.": lambda weights, n: weights.diagonal(-n).mean(),

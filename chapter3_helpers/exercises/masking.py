@@ -1,31 +1,17 @@
 """The exercises of ``04_masking``."""
 
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
 import torch
 
-from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.exercises import Exercise, wants_truths
 from chapter3_helpers.masking import causal_mask
 
 LATE_PADDING = torch.tensor([[False, False, False, True], [False, False, True, True]])  # (2, 4)
-EARLY_PADDING = torch.tensor([[True, False, False, False, False]]).repeat(3, 1)  # (3, 5)
+EARLY_PADDING = torch.arange(5) < torch.tensor([[1], [0], [3]])  # (3, 5)
 INF = torch.inf
 BLIND_ROWS = torch.tensor([[1.0, -INF, 2.0, 0.5], [-INF, -INF, -INF, -INF], [-INF, 0.0, 0.0, 3.0]])
 LARGE_ROWS = torch.tensor([[1000.0, 999.0, -INF], [-INF, -INF, -INF]])
+LOW_ROWS = torch.tensor([[-1000.0, -999.0, -INF, -INF], [-2e30, -INF, -1e30, -INF], [-INF] * 4])
 BROKEN_ROWS = torch.tensor([[0.0, torch.nan], [-INF, -INF], [-INF, torch.nan], [1.0, 2.0]])
-
-
-def _is_of_truth_values(attempt: Callable[..., Any], case: tuple) -> str:
-    """Refuse a mask of numbers: ``masked_fill`` takes True and False."""
-    kind = np.asarray(attempt(*case)).dtype
-    if kind == np.bool_:
-        return ""
-    return (
-        f"The cells are right, but they are numbers ({kind}). `masked_fill` asks for a mask of "
-        "True and False, of dtype torch.bool."
-    )
 
 
 def _blind_softmax(scores: torch.Tensor) -> torch.Tensor:
@@ -55,8 +41,8 @@ def _prefix_mask(T: int, prefix: int) -> torch.Tensor:
 WINDOW = Exercise(
     name="04a",
     solution=_window_mask,
-    cases=((6, 3), (5, 1), (7, 4)),
-    demand=_is_of_truth_values,
+    cases=((7, 3), (5, 1), (9, 4), (3, 8)),
+    demand=wants_truths,
     misconceptions={
         "The mask is inside out. In this package True means hidden.": (
             lambda T, window: ~_window_mask(T, window)
@@ -83,8 +69,8 @@ WINDOW = Exercise(
 PREFIX = Exercise(
     name="04b",
     solution=_prefix_mask,
-    cases=((6, 2), (5, 3), (4, 4)),
-    demand=_is_of_truth_values,
+    cases=((7, 2), (8, 5), (4, 4)),
+    demand=wants_truths,
     misconceptions={
         "The question reads the answer: its rows are open to the end. Open only the corner in "
         "which the keys belong to the question too.": (
@@ -95,6 +81,9 @@ PREFIX = Exercise(
         ),
         "The corner is a token too large: the first token of the answer is open to the question.": (
             lambda T, prefix: _prefix_mask(T, prefix + 1)
+        ),
+        "The corner is a token too small: the question does not see its own last token yet.": (
+            lambda T, prefix: _prefix_mask(T, prefix - 1)
         ),
         "The mask is inside out. In this package True means hidden.": (
             lambda T, prefix: ~_prefix_mask(T, prefix)
@@ -109,10 +98,14 @@ PADDING = Exercise(
     name="04c",
     solution=lambda padding: causal_mask(padding.shape[1]) | padding[:, None, :],
     cases=((LATE_PADDING,), (EARLY_PADDING,)),
-    demand=_is_of_truth_values,
+    demand=wants_truths,
     misconceptions={
         "You hid the rows of padded tokens. A row is a query; what nobody may look at is a key, a "
         "column.": lambda padding: causal_mask(padding.shape[1]) | padding[:, :, None],
+        "You hid the rows of padded tokens as well. A row is a query: one that may look at nothing "
+        "is NaN after softmax. Hide keys alone, which are columns.": lambda padding: (
+            causal_mask(padding.shape[1]) | padding[:, :, None] | padding[:, None, :]
+        ),
         "You hid only what is future and padding at once. A key is hidden if it is one or the "
         "other.": lambda padding: causal_mask(padding.shape[1]) & padding[:, None, :],
         "Padding is hidden, and the future is visible.": (
@@ -127,11 +120,20 @@ PADDING = Exercise(
 BLIND = Exercise(
     name="04d",
     solution=_blind_softmax,
-    cases=((BLIND_ROWS,), (BLIND_ROWS.T[:, 1:],), (LARGE_ROWS,), (BROKEN_ROWS,)),
+    cases=((BLIND_ROWS,), (BLIND_ROWS.T[:, 1:],), (LARGE_ROWS,), (LOW_ROWS,), (BROKEN_ROWS,)),
     misconceptions={
         "A score that was NaN has become 0 as well: `nan_to_num` hides a fault. Find the rows in "
         "which every score is -inf, and set these to zero.": (
             lambda scores: torch.softmax(scores, dim=-1).nan_to_num(0.0)
+        ),
+        "A row of very low scores is all zeros as well: their exponentials underflow to 0. Only a "
+        "row in which every score is -inf sees nothing.": (
+            lambda scores: torch.softmax(scores, dim=-1).masked_fill(
+                scores.exp().sum(dim=-1, keepdim=True) == 0, 0.0
+            ),
+            lambda scores: torch.softmax(scores, dim=-1).masked_fill(
+                scores.amax(dim=-1, keepdim=True) < -1e9, 0.0
+            ),
         ),
         "Large scores overflow: e to the power of 1000 is infinite. `torch.softmax` takes the "
         "largest score of a row away first.": _unshifted,

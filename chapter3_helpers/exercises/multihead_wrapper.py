@@ -51,9 +51,9 @@ HEAD_OUTPUT = Exercise(
     name="06b",
     solution=lambda context, head, num_heads: context.chunk(num_heads, dim=-1)[head],
     cases=(
-        (torch.arange(120.0).reshape(2, 5, 12), 1, 4),
-        (torch.arange(84.0).reshape(7, 12), 3, 4),
-        (torch.arange(210.0).view(21, 10), 0, 2),
+        (torch.arange(180.0).reshape(3, 5, 12), 1, 4),
+        (torch.arange(70.0).reshape(7, 10), 4, 5),
+        (torch.arange(252.0).view(21, 12), 0, 2),
     ),
     misconceptions={
         "You count heads from 1. The first is head 0, and its numbers stand at the very front.": (
@@ -76,7 +76,7 @@ HEAD_OUTPUT = Exercise(
 PARAMETERS = Exercise(
     name="06c",
     solution=_parameters,
-    cases=((7, 3, 4, False), (5, 2, 6, True), (768, 64, 12, True)),
+    cases=((11, 5, 4, False), (7, 2, 6, True), (768, 50, 13, True)),
     misconceptions={
         "You counted one matrix per head. There are three: for queries, keys and values.": (
             lambda d_in, d_out, num_heads, qkv_bias: (

@@ -1,12 +1,14 @@
 """The exercises of ``13_performance``."""
 
+from fractions import Fraction
+
 import torch
 
-from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.exercises import Exercise, drawn
 
 ONE_TOKEN = Exercise(
     name="13a",
-    solution=lambda: 0.5,
+    solution=lambda: Fraction(2, 4),  # exact
     misconceptions={
         "That is operations for each number. In float32 a number has four bytes.": lambda: 2.0,
         "A multiplication and an addition: two operations for each weight.": lambda: 0.25,
@@ -22,7 +24,13 @@ def _least_seconds(flops, moved, flops_per_second, bytes_per_second):
 LEAST_SECONDS = Exercise(
     name="13b",
     solution=_least_seconds,
-    cases=((6e9, 2e9, 3e9, 4e9), (1e9, 8e9, 5e9, 2e9), (7e9, 3e9, 2e9, 11e9)),
+    # the longer time goes with the larger of the first two and the smaller of the last two numbers;
+    # then with one of these, and with none
+    cases=(
+        *((6e9, 2e9, 3e9, 4e9), (1e9, 8e9, 5e9, 2e9)),
+        *((6e9, 2e9, 30e9, 1e9), (2e9, 6e9, 1e9, 30e9)),
+        *((20e9, 1e9, 5e9, 2e9), (3e9, 7e9, 2e9, 5e9)),
+    ),
     misconceptions={
         "That is the shorter of the two times, as if nothing waited for the slower part.": (
             lambda flops, moved, fast, wide: min(flops / fast, moved / wide)
@@ -30,6 +38,14 @@ LEAST_SECONDS = Exercise(
         "That is the sum. Processor and memory work at the same time, so at best the shorter "
         "time hides behind the longer.": (
             lambda flops, moved, fast, wide: flops / fast + moved / wide
+        ),
+        "You ask which number is larger, operations or bytes. What counts is how long each takes: "
+        "compare the two times.": lambda flops, moved, fast, wide: (
+            flops / fast if flops > moved else moved / wide
+        ),
+        "You ask which of the machine's two limits is lower. The step may need little of it: "
+        "compare the two times.": lambda flops, moved, fast, wide: (
+            flops / fast if fast < wide else moved / wide
         ),
         "That is operations per second, not seconds.": (
             lambda flops, moved, fast, wide: min(fast, flops / moved * wide)
@@ -42,10 +58,10 @@ Half = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 def _half(seed: int, shift: float | torch.Tensor = 0.0) -> Half:
-    """Attend to three keys; return the largest score, the sum and the undivided output."""
-    generator = torch.Generator().manual_seed(seed)
-    scores = 3 * torch.randn(2, 3, generator=generator) + shift
-    values = torch.randn(3, 4, generator=generator)
+    """Attend to some keys; return the largest score, the sum and the undivided output."""
+    S = 3 + seed % 2 * 2  # a half has three keys, the other five
+    scores = 3 * drawn(2, S, seed=seed) + shift
+    values = drawn(S, 4, seed=100 + seed)
     largest = scores.amax(dim=-1, keepdim=True)
     exponentials = (scores - largest).exp()
     return largest, exponentials.sum(dim=-1, keepdim=True), exponentials @ values
@@ -75,7 +91,7 @@ MERGE = Exercise(
     cases=(
         *((_half(1), _half(2)), (_half(3), _half(4)), (_half(5), _half(6))),
         *((_half(7, 200), _half(8, 200)), (_half(9), _half(10, 200)), (_half(11, 200), _half(12))),
-        (_half(13, FAR_ROWS), _half(14, FAR_ROWS)),
+        *((_half(13, FAR_ROWS), _half(14, FAR_ROWS)), (_half(15, -200), _half(16, -200))),
     ),
     misconceptions={
         "One largest score for all rows: where a row's scores are far below it, all exponentials "
@@ -116,6 +132,9 @@ EQUAL_SHARES = Exercise(
     misconceptions={
         "That is for all T * T scores. The mask leaves T * (T + 1) / 2, and a fused kernel may "
         "skip the others.": lambda width: 2 * width,
+        "T (T + 1) / 2 scores are visible, not T * T / 2: the diagonal counts whole.": (
+            lambda width: 4 * width
+        ),
         "out_proj is missing: four square matrices are applied to every token, not three.": (
             lambda width: 3 * width - 1
         ),

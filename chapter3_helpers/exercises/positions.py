@@ -43,7 +43,7 @@ ROTATION = Exercise(
     solution=_turn,
     cases=(
         (torch.tensor([[1.0, 0.0], [0.5, 2.0], [-1.5, 0.3]]), torch.tensor([0.0, 1.0, 2.0])),
-        (torch.arange(20.0).reshape(2, 5, 2) / 10, torch.tensor([0.0, 0.3, 0.6, 0.9, 1.2])),
+        (torch.arange(40.0).reshape(4, 5, 2) / 10, torch.tensor([0.3, -0.6, 9.0, 0.0, 1.2])),
     ),
     misconceptions={
         "You turn clockwise. Positive angles turn counterclockwise: (1, 0) goes towards (0, 1).": (
@@ -67,7 +67,7 @@ def _neighbours(x: torch.Tensor) -> torch.Tensor:
 PAIRING = Exercise(
     name="08c",
     solution=_neighbours,
-    cases=((torch.arange(18.0).reshape(3, 6),), (torch.arange(20.0).reshape(1, 2, 10),)),
+    cases=((torch.arange(24.0).reshape(4, 6),), (torch.arange(60.0).reshape(3, 2, 10),)),
     misconceptions={
         "That is the way back: it takes neighbours apart into two halves. Number k + D/2 has to "
         "come to stand beside number k.": (

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import torch
 
-from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.exercises import Exercise, drawn
 
 Pairs = list[tuple[str, str]]
 
@@ -84,10 +84,6 @@ MERGE = Exercise(
 )
 
 
-def _random(*shape: int, seed: int = 15) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
 def _rms_norm(x: torch.Tensor, weight: torch.Tensor, eps: float) -> torch.Tensor:
     return x / (x.pow(2).mean(dim=-1, keepdim=True) + eps).sqrt() * weight
 
@@ -96,9 +92,9 @@ RMS_NORM = Exercise(
     name="15b",
     solution=_rms_norm,
     cases=(
-        (_random(5, 7) + 0.7, _random(7, seed=1), 0.3),
-        (_random(2, 3, 4) - 0.4, _random(4, seed=2), 0.02),
-        (torch.zeros(2, 6), _random(6, seed=3), 0.01),
+        (drawn(5, 7) + 0.7, drawn(7, seed=2), 0.3),
+        (drawn(2, 3, 4) - 0.4, drawn(4, seed=2), 0.02),
+        (torch.zeros(2, 6), drawn(6, seed=3), 0.01),
     ),
     misconceptions={
         "You subtract the mean first. That is a layer norm.": lambda x, weight, eps: (
@@ -135,7 +131,7 @@ TO_HALVES = Exercise(
     solution=lambda weight, num_heads: torch.cat(
         [_heads(weight, num_heads)[:, i::2] for i in (0, 1)], dim=1
     ).flatten(0, 1),
-    cases=((_random(3 * 8, 5), 3), (_random(2 * 6, 7), 2)),
+    cases=((drawn(3 * 8, 5), 3), (drawn(2 * 6, 7), 2)),
     misconceptions={
         "You go the other way, from halves to neighbours.": lambda weight, num_heads: (
             _heads(weight, num_heads).unflatten(1, (2, -1)).transpose(1, 2).reshape(weight.shape)
@@ -182,7 +178,7 @@ SMOLLM2 = (49152, 576, 30, 9, 3, 1536)
 COUNT = Exercise(
     name="15d",
     solution=_count,
-    cases=(SMOLLM2, (101, 24, 2, 6, 2, 40), (53, 12, 3, 4, 1, 20)),
+    cases=(SMOLLM2, (101, 24, 5, 6, 2, 40), (53, 60, 7, 10, 1, 44)),
     misconceptions={
         "You count the table twice. The output layer is the embedding table once more.": (
             lambda *sizes: _count(*sizes, tables=2)

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.exercises import Exercise, drawn
 
 
 def _alignment(order):
@@ -30,18 +30,14 @@ def _additive_scores(query, keys, W, U, v):
     return torch.tanh(W @ query + keys @ U.T) @ v
 
 
-def _numbers(*shape, seed):
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
-
-
 def _score_case(T, d, a, seed):
     """Return a query (d,), keys (T, d), W and U (a, d), v (a,)."""
     return (
-        _numbers(d, seed=seed),
-        _numbers(T, d, seed=seed + 1),
-        _numbers(a, d, seed=seed + 2),
-        _numbers(a, d, seed=seed + 3),
-        _numbers(a, seed=seed + 4),
+        drawn(d, seed=seed),
+        drawn(T, d, seed=seed + 1),
+        drawn(a, d, seed=seed + 2),
+        drawn(a, d, seed=seed + 3),
+        drawn(a, seed=seed + 4),
     )
 
 
@@ -66,8 +62,8 @@ TIMES_READ = Exercise(
     name="00b",
     solution=lambda weights: weights.sum(dim=0),
     cases=(
-        (torch.softmax(2 * _numbers(5, 5, seed=20), dim=-1),),
-        (torch.softmax(2 * _numbers(7, 3, seed=22), dim=-1),),
+        (torch.softmax(2 * drawn(4, 5, seed=20), dim=-1),),
+        (torch.softmax(2 * drawn(7, 3, seed=22), dim=-1),),
     ),
     misconceptions={
         "These are the sums of the rows, which are 1 whatever the weights. A word read is a "
@@ -114,6 +110,10 @@ ADDITIVE_SCORES = Exercise(
         "Without tanh the query adds the same number to every score, and softmax cancels it: the "
         "weights would be the same for every query.": (
             lambda query, keys, W, U, v: (W @ query + keys @ U.T) @ v
+        ),
+        "Here each projection has a tanh of its own. Then the query adds the same number to every "
+        "score again: tanh belongs around their sum.": lambda query, keys, W, U, v: (
+            (torch.tanh(W @ query) + torch.tanh(keys @ U.T)) @ v
         ),
         "Here tanh comes last, on the finished score. It belongs inside, on the sum of the two "
         "projections, before v weighs its numbers.": (

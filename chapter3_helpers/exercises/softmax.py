@@ -13,6 +13,16 @@ SCORES = torch.tensor([[2.0, 1.0, 0.5], [-1.0, 3.0, 0.0]])  # (2, 3)
 EXTREME = torch.tensor([[1000.0, 999.0, 0.0], [-1000.0, -999.0, -998.0]])
 ABOVE = torch.tensor([[0.0, 0.0, 0.0, 1000.0]])  # the largest is neither the first nor the median
 BELOW = torch.tensor([[0.0, -1000.0, 1.0, 2.0]])  # the one farthest from 0 is not the largest
+# The exponential of 89 overflows: of mean, median, smallest, first and last score, any two can be
+# told apart by the rows in which the largest lies that far above them.
+UNEVEN = torch.tensor(
+    [
+        [60.0, 0.0, 100.0, 70.0, 20.0],
+        [0.0, 0.0, 5.0, 0.0, 100.0],
+        [0.0, 100.0, 30.0, 8.0, 5.0],
+        [0.0, 50.0, 100.0, 60.0, 55.0],
+    ]
+)
 # what journey scores with itself and with one
 _, JOURNEY_SCORE, _, _, ONE_SCORE, _ = attention_scores(example_inputs())[1].tolist()
 DIFFERENCE = JOURNEY_SCORE - ONE_SCORE
@@ -64,18 +74,23 @@ TENFOLD = Exercise(
 STABLE = Exercise(
     name="02c",
     solution=lambda scores: torch.softmax(scores, dim=-1),
-    cases=((SCORES,), (EXTREME,), (ABOVE,), (BELOW,)),
+    cases=((SCORES,), (EXTREME,), (ABOVE,), (BELOW,), (UNEVEN,)),
     misconceptions={
         "This is right for small scores, and NaN for large ones: an exponential overflowed, or a "
-        "whole row underflowed to 0 / 0.": _naive,
+        "whole row underflowed to 0 / 0.": (_naive, lambda scores: _naive(scores.double())),
         "You subtracted the largest score of the whole matrix, so a row far below it underflows to "
         "0 / 0. Every row needs its own maximum.": lambda scores: _naive(scores, scores.max()),
-        "You subtracted a score that need not be the largest of its row, such as the first or the "
-        "median. The exponential of a far larger one overflows.": (
-            lambda scores: _naive(scores, scores[:, :1])
-        ),
-        "You subtracted the mean of each row. If one score is far above it, its exponential "
-        "overflows.": lambda scores: _naive(scores, scores.mean(dim=-1, keepdim=True)),
+        **{
+            f"You subtracted the {name} of each row. The exponential of a score far above it "
+            "overflows.": (lambda scores, of=of: _naive(scores, of(scores)[:, None]))
+            for name, of in {
+                "mean": lambda scores: scores.mean(dim=-1),
+                "median": lambda scores: scores.median(dim=-1).values,
+                "smallest score": lambda scores: scores.amin(dim=-1),
+                "first score": lambda scores: scores[:, 0],
+                "last score": lambda scores: scores[:, -1],
+            }.items()
+        },
         "You subtracted the largest score without its sign. In a row with a very low score, every "
         "exponential then becomes 0.": (
             lambda scores: _naive(scores, scores.abs().amax(dim=-1, keepdim=True))
@@ -110,8 +125,17 @@ SCORES_FROM_WEIGHTS = Exercise(
 DECLINE = Exercise(
     name="02e",
     solution=lambda scores: _with_nothing(scores)[:, 1:],
-    cases=((SCORES,), (2 * SCORES[:1] - 5,)),
+    cases=(
+        (SCORES,),
+        (2 * SCORES.T[:, :1] - 5,),
+        (torch.tensor([[-1000.0, -999.0, -998.0, 2.0]]),),
+    ),
     misconceptions={
+        "You subtracted the largest score of a row from the keys alone. Subtract it from the 0 of "
+        "nothing as well, or leave both as they are.": lambda scores: (
+            scores.softmax(dim=-1)
+            / (1 + 1 / (scores - scores.amax(dim=-1, keepdim=True)).exp().sum(-1, keepdim=True))
+        ),
         "Every row still sums to 1, so each query must spend all that it has.": (
             lambda scores: torch.softmax(scores, dim=-1)
         ),

@@ -2,11 +2,7 @@
 
 import torch
 
-from chapter3_helpers.exercises import Exercise
-
-
-def _random(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(13))
+from chapter3_helpers.exercises import Exercise, drawn
 
 
 def _partial_sums(
@@ -21,8 +17,8 @@ ADD_UP = Exercise(
     name="14a",
     solution=_partial_sums,
     cases=(
-        ([_random(5, 3), _random(5, 3) + 1], _random(7, 6), _random(7)),
-        ([_random(2, 4), _random(2, 4) + 1, _random(2, 4) - 2], _random(5, 12), _random(5)),
+        ([*drawn(2, 5, 3)], drawn(7, 6, seed=2), drawn(7, seed=3)),
+        ([*drawn(3, 2, 4)], drawn(5, 12, seed=2), drawn(5, seed=3)),
     ),
     misconceptions={
         "The bias comes in once for every process. Only the sum of all partial products gets it, "
@@ -48,7 +44,7 @@ def _packed(d_out: int, num_processes: int, rank: int) -> torch.Tensor:
 PACKED_ROWS = Exercise(
     name="14b",
     solution=_packed,
-    cases=((12, 2, 0), (12, 2, 1), (30, 3, 1)),
+    cases=((12, 2, 0), (14, 2, 1), (20, 5, 3)),
     misconceptions={
         "You cut the packed rows straight through: process 0 gets queries for which the keys live "
         "elsewhere. Cut queries, keys and values one by one.": (
@@ -73,7 +69,7 @@ def _kv_heads(num_heads: int, num_kv_heads: int, num_processes: int, rank: int) 
 KV_HEADS_HERE = Exercise(
     name="14c",
     solution=_kv_heads,
-    cases=((12, 6, 2, 1), (16, 2, 8, 5), (12, 6, 4, 1), (12, 6, 4, 0)),
+    cases=((24, 6, 3, 2), (16, 2, 8, 5), (12, 6, 4, 1), (12, 6, 4, 0), (15, 1, 5, 2)),
     misconceptions={
         "This deals the kv heads out as if there were enough of them. With fewer kv heads than "
         "processes, some process would get none: start from its query heads.": (

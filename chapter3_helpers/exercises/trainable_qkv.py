@@ -4,13 +4,8 @@ from collections.abc import Callable
 
 import torch
 
-from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.exercises import Exercise, drawn
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
-
-W_QUERY = torch.tensor([[0.5, 1.5], [-1.0, 0.0], [2.0, -0.5]])  # (3, 2)
-KEYS = torch.tensor(  # (5, 3)
-    [[1.0, 0.0, 0.5], [-1.0, 2.0, 0.0], [0.0, 1.0, 1.0], [2.0, -1.0, 0.5], [0.5, 0.5, 0.5]]
-)
 
 
 def _linear_attention(d_in: int, d_out: int) -> SelfAttention_v2:
@@ -47,7 +42,7 @@ def _shared_memory(carry: Callable[..., torch.nn.Module], case: tuple) -> str:
 CARRY_WEIGHTS = Exercise(
     name="03a",
     solution=lambda v2: _carry(v2, lambda weight: weight.T),
-    cases=((_linear_attention(5, 3),), (_linear_attention(4, 4),)),
+    cases=((_linear_attention(5, 3),), (_linear_attention(4, 4),), (_linear_attention(2, 7),)),
     demand=_shared_memory,
     misconceptions={
         "You kept the matrices as nn.Linear stores them, (d_out, d_in). SelfAttention_v1 computes "
@@ -90,7 +85,7 @@ COUNT = Exercise(
 CIRCLE = Exercise(
     name="03c",
     solution=lambda T, strength: strength * torch.eye(T).roll(1, dims=1),
-    cases=((3, 10.0), (5, 2.0)),
+    cases=((3, 10.0), (5, 0.25)),
     misconceptions={
         "Every token scores high for the one before it. Row i is the query: its number belongs in "
         "the column of the token that it looks at.": (
@@ -115,7 +110,7 @@ CIRCLE = Exercise(
 MERGE = Exercise(
     name="03d",
     solution=lambda W_query, W_key: W_query @ W_key.T,
-    cases=((KEYS[:, :2], KEYS[:, 1:] + 1), (W_QUERY, W_QUERY - 0.5)),
+    cases=((drawn(5, 2), drawn(5, 2, seed=2)), (drawn(3, 7), drawn(3, 7, seed=2))),
     misconceptions={
         "This is (d_out, d_out). M stands between two tokens, x @ M @ x.T: it is (d_in, d_in).": (
             lambda W_query, W_key: W_query.T @ W_key
@@ -130,12 +125,15 @@ MERGE = Exercise(
 DIVISOR = Exercise(
     name="03e",
     solution=lambda D, spread: spread**2 * D**0.5,
-    cases=((64, 0.5), (9, 3.0)),
+    cases=((64, 0.3), (7, 1.5)),
     misconceptions={
         "That is right for a spread of 1 only. Every product in the sum holds one entry of the "
         "query and one of the key.": lambda D, spread: D**0.5,
         "The spread comes in twice, once from the query and once from the key.": (
             lambda D, spread: spread * D**0.5
+        ),
+        "That is the variance of the scores. Their standard deviation is its square root.": (
+            lambda D, spread: spread**4 * D
         ),
         "It is variances that add up over the D products; the standard deviation is the square "
         "root of their sum.": lambda D, spread: spread**2 * D,

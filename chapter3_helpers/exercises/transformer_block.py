@@ -6,7 +6,7 @@ from itertools import pairwise
 import torch
 from torch.nn import functional
 
-from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.exercises import Exercise, drawn
 
 
 def _product(matrices: list[torch.Tensor]) -> torch.Tensor:
@@ -19,17 +19,15 @@ def _stack(alphas: list[torch.Tensor], Vs: list[torch.Tensor]) -> tuple:
 
 def _stacks(T: int, widths: tuple[int, ...]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """Draw one stack of layers: random weights (T, T), and value matrices between the widths."""
-    generator = torch.Generator().manual_seed(T)
-    pairs = list(pairwise(widths))
-    alphas = [torch.rand(T, T, generator=generator).softmax(dim=-1) for _ in pairs]
-    return alphas, [torch.randn(pair, generator=generator) for pair in pairs]
+    alphas = [drawn(T, T, seed=layer).softmax(dim=-1) for layer in range(1, len(widths))]
+    return alphas, [drawn(*pair, seed=10 + layer) for layer, pair in enumerate(pairwise(widths))]
 
 
 COLLAPSE = Exercise(
     name="09d",
     solution=_stack,
-    # four layers, where both orders are possible; then three, where the shapes allow only one
-    cases=(_stacks(5, (3, 3, 3, 3, 3)), _stacks(4, (3, 3, 3, 3))),
+    # widths with which both orders are possible, then such that allow only one
+    cases=(_stacks(4, (3, 3, 3)), _stacks(7, (2, 5, 2, 5)), _stacks(6, (3, 5, 4, 2, 7))),
     misconceptions={
         "Your weights are multiplied first layer first. Row i of the last layer's weights says "
         "which outputs of the layers before it are mixed, so the last layer stands on the left.": (
@@ -49,7 +47,7 @@ COLLAPSE = Exercise(
 PARAMETERS = Exercise(
     name="09a",
     solution=lambda d, hidden: 2 * d * hidden + hidden + d,
-    cases=((3, 12), (7, 5), (64, 256)),
+    cases=((3, 11), (7, 5), (64, 256)),
     misconceptions={
         "You count the two matrices alone. Each linear layer also adds a bias, one number for "
         "each of its outputs.": lambda d, hidden: 2 * d * hidden,
@@ -69,9 +67,7 @@ def _next_token_loss(logits: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
 
 
 def _piece(T: int, vocab_size: int) -> tuple[torch.Tensor, torch.Tensor]:
-    generator = torch.Generator().manual_seed(T)
-    logits = torch.randn(T, vocab_size, generator=generator)
-    return logits, torch.randint(vocab_size, (T,), generator=generator)
+    return drawn(T, vocab_size), drawn(T, vocab_size, seed=2).argmax(dim=-1)
 
 
 NEXT_TOKEN_LOSS = Exercise(
@@ -86,6 +82,15 @@ NEXT_TOKEN_LOSS = Exercise(
         "Your shift goes backwards: you ask each row for the token before it.": (
             lambda logits, ids: functional.cross_entropy(logits[1:], ids[:-1])
         ),
+        "Your losses are right, and you divide their sum by T. The last row has no answer: there "
+        "are T - 1 losses.": lambda logits, ids: (
+            _next_token_loss(logits, ids) * (len(ids) - 1) / len(ids)
+        ),
+        "You made probabilities of the logits first. `cross_entropy` takes logits, and applies "
+        "softmax itself.": lambda logits, ids: _next_token_loss(logits.softmax(dim=-1), ids),
+        "The sign is missing: a loss is *minus* the logarithm of a probability.": (
+            lambda logits, ids: -_next_token_loss(logits, ids)
+        ),
         "You add the losses up. Take their mean, or a longer piece would count as a worse one.": (
             lambda logits, ids: functional.cross_entropy(logits[:-1], ids[1:], reduction="sum")
         ),
@@ -99,25 +104,22 @@ def _fold(
     return W2 @ W1, W2 @ b1 + b2
 
 
-def _two_layers(d: int, hidden: int) -> tuple[torch.Tensor, ...]:
-    """Draw weight and bias of a layer from d to hidden numbers, and of one back."""
-    generator = torch.Generator().manual_seed(d)
-    shapes = ((hidden, d), (hidden,), (d, hidden), (d,))
-    return tuple(torch.randn(shape, generator=generator) for shape in shapes)
+def _two_layers(d_in: int, hidden: int, d_out: int) -> tuple[torch.Tensor, ...]:
+    """Draw weight and bias of a layer from d_in to hidden numbers, and of one on to d_out."""
+    shapes = ((hidden, d_in), (hidden,), (d_out, hidden), (d_out,))
+    return tuple(drawn(*shape, seed=seed) for seed, shape in enumerate(shapes))
 
 
 FOLD = Exercise(
     name="09c",
     solution=_fold,
-    # once with as many hidden units as numbers, where the matrices fit in either order
-    cases=(_two_layers(4, 4), _two_layers(3, 12)),
+    # sizes with which the matrices fit in either order, then such that allow only one
+    cases=(_two_layers(4, 4, 4), _two_layers(5, 2, 5), _two_layers(3, 7, 5)),
     misconceptions={
         "Your bias is that of the second layer alone. The first layer's bias goes through the "
         "second layer, too: W2 @ b1.": lambda W1, b1, W2, b2: (W2 @ W1, b2),
         "Your biases are simply added. The first layer's bias goes through the second layer's "
-        "matrix on its way.": (
-            lambda W1, b1, W2, b2: (W2 @ W1, b1 + b2 if b1.shape == b2.shape else b2)
-        ),
+        "matrix on its way.": (lambda W1, b1, W2, b2: (W2 @ W1, b1 + b2)),
         "Your matrices stand in the other order. nn.Linear multiplies by the transpose, x @ W.T, "
         "so the first layer's matrix stands on the right: W2 @ W1.": (
             lambda W1, b1, W2, b2: (W1 @ W2, W2 @ b1 + b2)
