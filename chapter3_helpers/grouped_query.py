@@ -167,7 +167,8 @@ class GroupedQueryAttention(nn.Module):
 
     New compared with ``MultiHeadAttention``: G key/value heads serve H query heads, H / G each;
     queries and keys are turned by their position; and keys and values can be kept in a cache, so
-    that the next call need only bring the tokens that are new.
+    that the next call need only bring the tokens that are new. The notebook writes in steps what
+    is left to torch's function here.
 
     ::
 

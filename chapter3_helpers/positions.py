@@ -159,10 +159,9 @@ def rotary_frequencies(
         raise ValueError(
             f"head_dim must be even and theta positive and finite, got {head_dim} and {theta}"
         )
-    pairs, last = head_dim // 2, 2 / head_dim - 1  # theta^0, theta^(-2/D), ..., theta^last
-    speeds = torch.logspace(0, last, pairs, base=theta, dtype=torch.float64)  # (D/2,)
-    positions = torch.arange(start, start + max_length, dtype=torch.float64)
-    angles = torch.outer(positions, speeds)  # (max_length, D/2)
+    speeds = theta ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)  # (D/2,)
+    positions = torch.arange(start, start + max_length, dtype=torch.float64)  # (T,)
+    angles = positions[:, None] * speeds  # (T, D/2)
     return torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
 
 

@@ -199,7 +199,7 @@ EDITS = {
         "self.weight[: x.shape[-2]]",
         "self.weight[:1]",
         {
-            "attention(positions(x))": "Bob thanked Ann.             tensor([1.0962, 1.2324,",
+            "attention(positions(x))": "Bob thanked Ann.             tensor([ 0.5344, -0.6336,",
             "short_table(x_oven)": "row gets a gradient: [True, False,",
             "def with_sinusoids": None,
         },

@@ -42,8 +42,6 @@ WITHOUT = {  # what a path uses although no open cell has written it out, and wh
         "load_llama": "it puts numbers from a file into classes that are written out",
         "read_tokenizer": "it reads the merges from a file; merging is written out",
         "chat": "it puts a question between two marks, and the cell prints the result",
-        "apply_rotary": "08 writes it out in a closer look, and this path has a link to it",
-        "rotary_frequencies": "12 writes it out in a closer look: the factors of apply_rotary",
     },
     "16_heads_of_a_real_model": {
         "load_llama": "it puts numbers from a file into classes that 15 writes out",

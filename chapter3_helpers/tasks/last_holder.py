@@ -8,7 +8,7 @@ short in training. Longer ones then show how well a way to mark positions carrie
 Taught in ``08_positions``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -35,9 +35,9 @@ class StoryReader(nn.Module):
             the values are made (..., T, d).
 
     >>> reader = StoryReader(none)
-    >>> lines, story = encode([("Ann", "lamp"), ("Bob", "lamp")], asked="lamp")
-    >>> reader(story).shape, reader.attention_weights(story).shape
-    (torch.Size([6]), torch.Size([3]))
+    >>> stories, _, _ = draw_stories(5, lines=3, generator=torch.Generator().manual_seed(0))
+    >>> reader(stories).shape
+    torch.Size([5, 6])
     """
 
     def __init__(self, scheme: "Scheme"):
@@ -55,10 +55,6 @@ class StoryReader(nn.Module):
         scores, placed = self.scheme(self, self.embed(x))  # (..., T), (..., T, d)
         context = softmax(scores).unsqueeze(-2) @ self.W_value(placed)  # (..., 1, d)
         return self.read_out(context.squeeze(-2))
-
-    def attention_weights(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the question's row of weights, (..., T)."""
-        return softmax(self.scheme(self, self.embed(x))[0])
 
     def scores(self, x: torch.Tensor) -> torch.Tensor:
         """Return the question's scores with all lines, (..., T), for x (..., T, d)."""
@@ -78,29 +74,12 @@ def none(reader: StoryReader, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tens
     return reader.scores(x), x
 
 
-def encode(lines: Sequence[tuple[str, str]], asked: str) -> tuple[tuple[str, ...], torch.Tensor]:
-    """Turn pairs of a person and a thing, and the thing asked for, into the tokens of a story.
-
-    Returns:
-        A label for every token, and a float32 tensor of shape (lines + 1, 13).
-
-    Raises:
-        ValueError: a name is none of ``PEOPLE``, or a thing none of ``THINGS``.
-
-    >>> encode([("Ann", "lamp"), ("Bob", "cup")], asked="lamp")[0]
-    ('Ann lamp', 'Bob cup', 'lamp?')
-    """
-    who = torch.tensor([[_place("person", person, PEOPLE) for person, _ in lines]])
-    what = torch.tensor([[_place("thing", thing, THINGS) for _, thing in lines]])
-    (story,) = _stories(who, what, torch.tensor([_place("thing", asked, THINGS)]))
-    return (*(f"{person} {thing}" for person, thing in lines), f"{asked}?"), story
-
-
 def decode(story: torch.Tensor) -> tuple[str, ...]:
-    """Return the labels of a story (T, 13), as ``encode`` returns them.
+    """Return a label for every token of a story (T, 13).
 
-    >>> decode(encode([("Ann", "lamp"), ("Bob", "cup")], asked="lamp")[1])
-    ('Ann lamp', 'Bob cup', 'lamp?')
+    >>> stories, _, _ = draw_stories(1, lines=2, generator=torch.Generator().manual_seed(0))
+    >>> decode(stories[0])
+    ('Cleo coin', 'Dan lamp', 'lamp?')
     """
     who = story[:, : len(PEOPLE)].argmax(dim=-1).tolist()
     what = story[:, len(PEOPLE) : -1].argmax(dim=-1).tolist()
@@ -154,12 +133,6 @@ def share_right(reader: nn.Module, lines: int, stories: int = 500, first: bool =
     return (reader(x).argmax(dim=-1) == people).float().mean().item()
 
 
-@torch.no_grad()
-def answer(reader: nn.Module, story: torch.Tensor) -> str:
-    """Return the person with a reader's largest logit for a story (T, 13)."""
-    return PEOPLE[reader(story).argmax()]
-
-
 def _stories(who: torch.Tensor, what: torch.Tensor, asked: torch.Tensor) -> torch.Tensor:
     """Put lines (stories, lines) and questions (stories,) together, (stories, lines + 1, 13)."""
     stories, lines = who.shape
@@ -169,9 +142,3 @@ def _stories(who: torch.Tensor, what: torch.Tensor, asked: torch.Tensor) -> torc
     x[:, -1, len(PEOPLE) : -1] = functional.one_hot(asked, len(THINGS)).float()
     x[:, -1, -1] = 1.0
     return x
-
-
-def _place(kind: str, name: str, names: Sequence[str]) -> int:
-    if name not in names:
-        raise ValueError(f"a {kind} must be one of {', '.join(names)}; got {name!r}")
-    return names.index(name)
