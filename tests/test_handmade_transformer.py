@@ -21,7 +21,6 @@ from chapter3_helpers.handmade_transformer import (
     untokenize,
 )
 from tests.golden import golden
-from tools.notebook_files import NOTEBOOKS, code_cells, read
 
 TEXTS = ["".join(letters) for n in range(1, 6) for letters in itertools.product("ab", repeat=n)]
 SHAPES = {name: weights.shape for name, weights in MODEL.weights().items()}
@@ -187,23 +186,3 @@ def test_it_needs_numpy_alone():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[:2] == ["baabaabaab", "set()"]
-
-
-def test_training_finds_the_mechanism_from_all_texts_alone():
-    """What notebook 11 says of learned weights, whose own numbers are not compared."""
-    cells = code_cells(read(NOTEBOOKS / "11_handmade_transformer.ipynb"))
-    (source,) = (cell.source for cell in cells if "def learn(" in cell.source)
-    names = {"model": MODEL, "forward": forward, "next_letter": predict_next}
-    names |= {"count_right": accuracy, "tokenize": tokenize, "replace": replace}
-    names |= {"np": np, "product": itertools.product}
-    exec(source.split("heatmap(")[0], names)
-    scores = {name: accuracy("aab" * 10, model) for name, model in names["learned"].items()}
-    assert scores == {"pattern": (27, 27), "all texts": (27, 27)}
-    right = {
-        name: sum(predict_next(text, model) == predict_next(text) for text in TEXTS)
-        for name, model in names["learned"].items()
-    }
-    assert right["pattern"] < 60
-    assert right["all texts"] == 62
-    before, itself = np.mean(names["rows"], axis=0)[-2:]
-    assert before > 2 * itself
