@@ -62,11 +62,15 @@ def train(model: nn.Module, batches: int = 400, **options: Any) -> list[float]:
 def trained_reader(
     kind: type[nn.Module] = LetterReader, num_layers: int = 2, residual: bool = True
 ) -> Trained:
-    """Train a ``LetterReader``, or your own class in its place, once.
+    """Train a ``LetterReader``, or your own class in its place, once; keep it every 20 batches.
 
     The first call takes some seconds and shows a bar.
     """
-    return trained(kind, train, num_layers, residual)
+    return trained(kind, _train_with_bar, num_layers, residual, every=20)
+
+
+def _train_with_bar(model: nn.Module, **options: Any) -> list[float]:
+    return train(model, **options | {"progress": True})
 
 
 @torch.no_grad()

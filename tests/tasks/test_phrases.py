@@ -10,6 +10,7 @@ from chapter3_helpers.tasks.phrases import (
     encode,
     layer_weights,
     share_right,
+    trained_reader,
 )
 from tests.tasks.test_tasks import learned
 
@@ -68,6 +69,17 @@ def test_two_layers_look_behind_the_earlier_place_of_a_letter():
     assert before.diagonal(-1)[1:].mean() > 0.25
     for second_round in range(7, 11):  # h o l i once more
         assert after[second_round].argmax() == second_round - 6
+
+
+def test_the_head_that_looks_behind_a_copy_comes_while_the_reader_trains():
+    states, losses = trained_reader()
+    assert list(states) == list(range(0, len(losses) + 1, 20))
+    text = encode("holidayholiday")
+    early, late = (
+        layer_weights(states[batches], text)[1].diagonal(-6)[1:].mean() for batches in (60, 200)
+    )
+    assert early < 0.4
+    assert late > 0.8
 
 
 def test_of_a_long_text_the_last_24_letters_are_read():
