@@ -260,7 +260,7 @@ def _tolerance(expected: Any) -> float:
 
 
 def _describe(value: Any) -> str:
-    if isinstance(value, torch.Tensor | np.ndarray):
+    if isinstance(value, torch.Tensor | np.ndarray) and value.ndim:
         return f"of shape {tuple(value.shape)}{', of complex numbers' * _is_complex(value)}"
     if isinstance(value, torch.nn.Module):
         return type(value).__name__

@@ -94,8 +94,15 @@ WHICH_P = Exercise(
     solution=lambda before, after: 1 - (before / after)[after > 0].mean(),
     cases=tuple(
         _dropped(T, p, seed)
-        # a common one, a small and a large one; none at all; one of which a single weight is left
-        for T, p, seed in ((6, 0.6, 123), (5, 0.1, 4), (8, 0.75, 2), (4, 0.0, 1), (3, 0.8, 6))
+        # a common one, a small and a large one; none at all; two of which a single weight is left
+        for T, p, seed in (
+            (6, 0.6, 123),
+            (5, 0.1, 4),
+            (8, 0.75, 2),
+            (4, 0.0, 1),
+            (3, 0.8, 15),
+            (3, 0.8, 31),
+        )
     ),
     misconceptions={
         "That is the share of zeros among all cells. The hidden weights were 0 before, and how "

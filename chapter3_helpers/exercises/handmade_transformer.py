@@ -43,7 +43,7 @@ ABB = Exercise(
     solution=completer(MODEL.with_weight("c_proj_bias", 5, -LARGE)),
     cases=pieces("abb", shortest=2),
     misconceptions={
-        "That is MODEL as it was: it still writes (aab)*.": completer(MODEL),
+        "Your model still writes (aab)*, as MODEL does.": completer(MODEL),
         "You swapped what a and b are worth, but not what is said then: two b's now have the value "
         "1, and 1 says b.": completer(
             MODEL.with_weight("W_value", (5, 7), -1.0).with_weight("W_value", (6, 7), 1.0)
@@ -62,7 +62,7 @@ AABB = Exercise(
     solution=completer(looking_back(1)),
     cases=pieces("aabb", shortest=2),
     misconceptions={
-        "That is MODEL as it was: it still writes (aab)*.": completer(MODEL),
+        "Your model still writes (aab)*, as MODEL does.": completer(MODEL),
         "Each position now looks at itself alone, which gives (ab)*. Which single earlier token "
         "tells the next one of (aabb)*?": completer(looking_back(0)),
         "You changed the last position alone. Until the context is full, the last token stands at "
@@ -76,7 +76,7 @@ AAAB = Exercise(
     solution=completer(looking_back(0, 1, 2)),
     cases=pieces("aaab", shortest=3),
     misconceptions={
-        "That is MODEL as it was: it still writes (aab)*.": completer(MODEL),
+        "Your model still writes (aab)*, as MODEL does.": completer(MODEL),
         "You widened the last position alone. Until the context is full, the last token stands at "
         "an earlier position.": completer(MODEL.with_weight("W_query", (4, 2), LARGE)),
         "You average four tokens. One b among four makes 0.5, a tie of 512 against 512, and the "

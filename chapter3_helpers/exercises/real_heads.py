@@ -130,7 +130,7 @@ STRONGEST = Exercise(
     solution=_strongest,
     cases=(
         (torch.tensor([[0.3, 0.4, 0.3, 0.4], [0.0, 0.9, 0.0, 0.1], [0.5, 0.1, 0.2, 0.3]]),),
-        (torch.tensor([[0.1, 0.2], [0.4, 0.5], [0.3, 0.4], [0.8, 0.0], [0.2, 0.1]]),),
+        (torch.tensor([[0.1, 0.2], [0.4, 0.5], [0.3, 0.4], [0.8, -0.9], [0.2, 0.1]]),),
     ),
     misconceptions={
         "You take the layer with the highest mean first. A mean over heads hides one head that "

@@ -15,16 +15,20 @@ def _pairs(pieces: list[str], merges: Pairs) -> Pairs:
     return [pair for pair in pairwise(pieces) if pair in merges]
 
 
-def _join(pieces: list[str], pair: tuple[str, str]) -> list[str]:
-    """Merge a pair at the first place where it stands."""
-    place = list(pairwise(pieces)).index(pair)
+def _places(pieces: list[str], pair: tuple[str, str]) -> list[int]:
+    return [place for place, found in enumerate(pairwise(pieces)) if found == pair]
+
+
+def _join(pieces: list[str], pair: tuple[str, str], which: int = 0) -> list[str]:
+    """Merge a pair at the first place where it stands, or at another."""
+    place = _places(pieces, pair)[which]
     return [*pieces[:place], "".join(pair), *pieces[place + 2 :]]
 
 
-def _merge(word: str, merges: Pairs) -> list[str]:
+def _merge(word: str, merges: Pairs, which: int = 0) -> list[str]:
     pieces = list(word)
     while pairs := _pairs(pieces, merges):
-        pieces = _join(pieces, min(pairs, key=merges.index))
+        pieces = _join(pieces, min(pairs, key=merges.index), which)
     return pieces
 
 
@@ -70,11 +74,14 @@ MERGE = Exercise(
         ("tothe", [("t", "h"), ("t", "o"), ("o", "th"), ("th", "e")]),
         ("abcbab", [("ab", "c"), ("b", "a"), ("a", "b"), ("c", "b")]),
         ("abc", [("a", "b"), ("b", "c"), ("a", "bc")]),
+        ("aaab", [("a", "a"), ("aa", "a"), ("a", "b")]),
         ("xyz", [("a", "b")]),
     ),
     misconceptions={
         "You merge the pair that stands first in the word. The pair that stands first in the list "
         "of merges comes first.": _from_the_left,
+        "You join a pair at the last place where it stands. Where places overlap, as in *aaa*, the "
+        "first one counts.": lambda word, merges: _merge(word, merges, which=-1),
         "You take the longest token that fits. Byte-pair merging joins two neighbours at a time, "
         "in the order of the list.": _longest,
         "You merge once and stop. Go on until no pair of neighbours is in the list.": _one_merge,
