@@ -4,7 +4,7 @@ A word has a 1 for each of its features, so the dot product of two words counts 
 *cat* and *dog* share *animal* and *home*. A real model learns such numbers, and its features rarely
 have names.
 
-Taught in ``01_dot_products`` and used until ``04_masking``.
+Taught in ``01_dot_products`` and used in ``02_softmax``.
 """
 
 import torch
