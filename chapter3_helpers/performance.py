@@ -1,8 +1,6 @@
-"""Why is one implementation faster than another? Counting arithmetic and memory traffic.
+"""Why is one implementation faster than another? Operations are counted, linear layers swapped.
 
-A machine has two speeds: how many floating-point operations it does in a second, and how many
-bytes it moves between memory and processor. Counting both for an algorithm says which of the two
-it waits for. Taught in ``13_performance``.
+Taught in ``13_performance``.
 """
 
 import functools
@@ -12,12 +10,6 @@ from typing import Any
 import torch
 from torch import nn
 from torch.nn import functional
-
-VARIANTS = ("wrapper", "split", "packed", "fused")
-# How often the scores (B, H, T, T) cross the memory bus on their way to weights when every step is
-# an operation of its own: mask, scale, subtract, exponentiate and divide read and write them,
-# maximum and sum only read.
-SOFTMAX_PASSES = 5 * 2 + 2
 
 
 @dataclass(frozen=True)
@@ -70,68 +62,6 @@ def count_flops(sizes: Sizes, skip_hidden: bool = True) -> dict[str, int]:
         "mix": 2 * B * pairs * d,
         "out_proj": 2 * B * T * d * d,
     }
-
-
-def count_bytes(sizes: Sizes, variant: str) -> dict[str, int]:
-    """Count the bytes that cross the memory bus if no step finds its input in a cache.
-
-    Every operation then reads its inputs and writes its result once, four bytes for each number.
-    The variants differ in how often they read the input to project it, and in whether they send
-    the scores to memory.
-
-    Raises:
-        ValueError: ``variant`` is not one of ``VARIANTS``.
-
-    >>> count_bytes(Sizes(batch=1, tokens=6, width=4, heads=2), "split")
-    {'project': 768, 'compare': 480, 'softmax': 3456, 'mix': 480, 'out_proj': 448}
-    >>> count_bytes(Sizes(batch=1, tokens=6, width=4, heads=2), "fused")
-    {'project': 576, 'compare': 192, 'softmax': 0, 'mix': 192, 'out_proj': 256}
-    """
-    if variant not in VARIANTS:
-        raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {variant!r}")
-    tokens = sizes.batch * sizes.tokens * sizes.width  # numbers in x, and in each of its like
-    weights = sizes.width**2
-    scores = 0 if variant == "fused" else sizes.batch * sizes.heads * sizes.tokens**2
-    readings = {"wrapper": 3 * sizes.heads, "split": 3}.get(variant, 1)
-    joining = 0 if variant == "fused" else 2 * tokens  # heads side by side: read and write
-    numbers = {
-        "project": readings * tokens + 3 * weights + 3 * tokens,
-        "compare": 2 * tokens + scores,  # queries and keys in, scores out
-        "softmax": SOFTMAX_PASSES * scores,
-        "mix": scores + 2 * tokens,  # weights and values in, contexts out
-        "out_proj": joining + tokens + weights + tokens,
-    }
-    return {step: 4 * count for step, count in numbers.items()}
-
-
-def intensity(sizes: Sizes, variant: str) -> float:
-    """Return the operations done for every byte moved: the arithmetic intensity.
-
-    Variants that store the scores compute all T * T of them, so all are counted there.
-
-    >>> gpt2 = Sizes(batch=8, tokens=1024, width=768, heads=12)
-    >>> [round(intensity(gpt2, name), 1) for name in ("split", "fused")]
-    [10.7, 197.4]
-    """
-    done = sum(count_flops(sizes, skip_hidden=variant == "fused").values())
-    return done / sum(count_bytes(sizes, variant).values())
-
-
-def least_seconds(
-    sizes: Sizes, variant: str, flops_per_second: float, bytes_per_second: float
-) -> float:
-    """Return the least time that a machine needs, step after step.
-
-    A step takes as long as its arithmetic or its memory traffic, whichever is longer.
-
-    >>> gpt2 = Sizes(batch=8, tokens=1024, width=768, heads=12)
-    >>> [round(least_seconds(gpt2, name, 200e9, 20e9), 2) for name in ("split", "fused")]
-    [0.56, 0.26]
-    """
-    flops, moved = count_flops(sizes, variant == "fused"), count_bytes(sizes, variant)
-    return sum(
-        max(flops.get(step, 0) / flops_per_second, moved[step] / bytes_per_second) for step in moved
-    )
 
 
 # From so many on, oneDNN was as fast or faster on both processors that were measured. At every

@@ -1,4 +1,4 @@
-"""Operations and bytes are counted as they happen; accelerated layers differ in speed alone."""
+"""Operations are counted as they happen; accelerated layers differ in speed alone."""
 
 import copy
 import subprocess
@@ -9,20 +9,16 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from chapter3_helpers import performance
 from chapter3_helpers.benchmarks.variants import make_variants
 from chapter3_helpers.performance import (
-    VARIANTS,
     OneDNNLinear,
     Sizes,
     accelerate,
-    count_bytes,
     count_flops,
     cpu_capabilities,
-    least_seconds,
     onednn_is_faster,
     restore,
 )
@@ -50,46 +46,6 @@ def test_flops_by_hand():
         "mix": 2 * 2 * 3 * 15 * 7,
         "out_proj": 2 * 2 * 5 * 21 * 21,
     }
-
-
-class Traffic(TorchDispatchMode):
-    """Note the shapes of what every operation reads and writes."""
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        tensors = [value for value in (*args, result) if isinstance(value, torch.Tensor)]
-        name = str(function).split(".")[1]
-        self.steps = [*getattr(self, "steps", []), (name, [tuple(t.shape) for t in tensors])]
-        return result
-
-
-@pytest.mark.parametrize("name", VARIANTS)
-def test_bytes_are_those_of_the_tensors_that_torch_sees(name):
-    with torch.no_grad(), Traffic() as traffic:
-        call_of(name)(torch.rand(2, 5, 21))
-
-    def seen(steps, counts=lambda shape: True):
-        shapes = [shape for step, shapes in traffic.steps if step in steps for shape in shapes]
-        return 4 * sum(torch.Size(shape).numel() for shape in shapes if counts(shape))
-
-    moved = count_bytes(SMALL, name)
-    small_steps = ("masked_fill", "div", "amax", "sub", "exp", "sum")
-    are_scores = lambda shape: len(shape) > 2 and shape[-2:] == (5, 5)  # noqa: E731
-    joined = 0 if name == "fused" else 4 * 2 * (2 * 5 * 21)  # a copy, by one operation or another
-    assert moved["project"] == seen(["mm"])
-    assert moved["softmax"] == seen(small_steps, are_scores)
-    assert moved["out_proj"] == seen(["addmm"], lambda shape: len(shape) > 1) + joined
-    if name != "fused":  # whose kernel is a single operation
-        assert moved["compare"] + moved["mix"] == seen(["bmm"])
-
-
-def test_a_longer_step_is_waited_for():
-    """On this machine the softmax of split waits for memory, its products for the processor."""
-    flops, moved = count_flops(SMALL, skip_hidden=False), count_bytes(SMALL, "split")
-    expected = sum(flops.values()) / 10 + moved["softmax"] / 100
-    assert least_seconds(SMALL, "split", 10.0, 100.0) == pytest.approx(expected)
-    assert least_seconds(SMALL, "split", 1e30, 2.0) == pytest.approx(sum(moved.values()) / 2)
-    assert least_seconds(SMALL, "split", 2.0, 1e30) == pytest.approx(sum(flops.values()) / 2)
 
 
 def test_the_cells_tiles_are_torchs_attention_where_first_tiles_are_hidden():

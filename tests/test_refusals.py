@@ -22,10 +22,7 @@ from chapter3_helpers.handmade_transformer import (
 )
 from chapter3_helpers.lexicon import embed_by_features
 from chapter3_helpers.masking import mask_scores, mask_then_renormalise
-from chapter3_helpers.performance import (
-    Sizes,
-    count_bytes,
-)
+from chapter3_helpers.performance import Sizes
 from chapter3_helpers.positions import (
     LearnedPositions,
     apply_rotary,
@@ -111,7 +108,6 @@ REFUSED = [
     (lambda: changed_model("W_key", 3, 1.0), V, "a place in W_key (8, 8), got 3"),
     # performance
     (lambda: replace(SIZES, heads=4), V, "width must be divisible by heads, got 21 and 4"),
-    (lambda: count_bytes(SIZES, "nonsense"), V, "variant must be one of wrapper, split"),
     # recurrent
     (lambda: spell(7), T, "word must be a string, got int"),
     (lambda: spell(""), V, "letters a to z, got an empty string"),

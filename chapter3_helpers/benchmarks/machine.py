@@ -1,8 +1,10 @@
 """Measures a machine: how long a call takes, how much memory it holds, and its two limits."""
 
+import ctypes
 import itertools
 import os
 import platform
+import sys
 import time
 import timeit
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +13,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
 from tqdm.auto import tqdm
 
 from chapter3_helpers.performance import accelerate, cpu_capabilities
@@ -28,6 +29,7 @@ def clock() -> float:
     return time.perf_counter()
 
 
+MMAP_MAX, TRIM_THRESHOLD = -4, -1  # options of mallopt, as malloc.h numbers them
 SHORTEST = 0.01  # seconds that one entry of a round lasts at least, so that a clock can read it
 
 
@@ -86,34 +88,26 @@ def peak_memory(call: Callable[[], Any], device: torch.device | str = "cpu") -> 
     return max(itertools.accumulate((bytes_ for _, bytes_ in changes), initial=0))
 
 
-def count_passes(call: Callable[[], Any], numel: int) -> int:
-    """Count how often a call reads or writes a tensor of so many numbers from end to end.
+@contextmanager
+def memory_kept() -> Iterator[None]:
+    """Let the program keep what it frees for its next tensors, as PyTorch does on a GPU.
 
-    Every operation that torch performs is seen, but not the inside of one: what a fused kernel
-    keeps to itself does not count. A view moves nothing and does not count either.
-
-    >>> x = torch.ones(10)
-    >>> count_passes(lambda: (x.view(2, 5) + 1).sum(), numel=10)  # read, written; read
-    3
+    As usual, the memory of a large tensor goes back to the operating system at once, and the system
+    has to provide it page by page for the next one. This asks the C library of Linux for another
+    way; with other libraries nothing changes.
     """
-    with _Passes(numel) as passes, torch.no_grad():
-        call()
-    return passes.count
-
-
-class _Passes(TorchDispatchMode):
-    def __init__(self, numel: int):
-        super().__init__()
-        self.numel, self.count = numel, 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        results = result if isinstance(result, tuple | list) else [result]
-        tensors = [t for t in (*args, *results) if isinstance(t, torch.Tensor)]
-        in_place = func._schema.is_mutable
-        if tensors and (in_place or tensors[0].data_ptr() != tensors[-1].data_ptr()):
-            self.count += sum(t.numel() == self.numel for t in tensors)
-        return result
+    library = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if not hasattr(library, "mallopt"):
+        yield
+        return
+    library.mallopt(MMAP_MAX, 0)
+    library.mallopt(TRIM_THRESHOLD, -1)  # never
+    try:
+        yield
+    finally:
+        library.mallopt(MMAP_MAX, 65536)  # as by default
+        library.mallopt(TRIM_THRESHOLD, 2**26)  # as once large tensors have been freed
+        library.malloc_trim(0)
 
 
 @contextmanager

@@ -77,7 +77,7 @@ from chapter3_helpers.diagrams.handmade_transformer import last_row_diagram
 from chapter3_helpers.diagrams.induction_heads import induction_diagram
 from chapter3_helpers.diagrams.map import attention_map
 from chapter3_helpers.diagrams.multihead_wrapper import heads_diagram, rows_diagram
-from chapter3_helpers.diagrams.performance import stored_diagram, tiles_diagram
+from chapter3_helpers.diagrams.performance import tiles_diagram
 from chapter3_helpers.diagrams.positions import clocks_diagram, rotary_diagram
 from chapter3_helpers.diagrams.recurrent import encoder_decoder_diagram, look_back_diagram
 from chapter3_helpers.diagrams.tensor_parallel import cut_diagram, processes_diagram, ring_diagram
@@ -112,6 +112,5 @@ __all__ = [
     "shadow_diagram",
     "sharing_diagram",
     "split_diagram",
-    "stored_diagram",
     "tiles_diagram",
 ]

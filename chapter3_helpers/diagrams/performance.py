@@ -1,49 +1,15 @@
-"""Which tensors softmax stores step after step, and how one row goes through it in tiles.
+"""How one row of scores goes through softmax in tiles.
 
 Used by ``13_performance``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from chapter3_helpers._figures.arrays import size_of, to_array
-from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
-
-
-def stored_diagram(made: Mapping[str, Any]) -> Diagram:
-    """Draw every tensor that attention makes of its scores, from left to right.
-
-    Args:
-        made: by each step that makes one, in their order, what it returns, of one head: (T, T),
-            hidden ones -inf; a step that keeps one number of each row returns (T, 1). The last
-            one is the weights.
-
-    >>> square, column = np.ones((2, 2)), np.ones((2, 1))
-    >>> diagram = stored_diagram({"compare": square, "sum": column, "divide": square})
-    >>> [(arrow.sources, arrow.target) for arrow in diagram.arrows]
-    [(('compare',), 'sum'), (('compare', 'sum'), 'divide')]
-    """
-    blocks, arrows, squares = [], [], []
-    before: tuple[str, ...] = ()
-    for step, values in made.items():
-        values = to_array(values)
-        square = values.shape[1] == values.shape[0]
-        kind = "weights" if step == [*made][-1] else "signed"
-        column = len(squares) if square else len(squares) - 1
-        at, state = (column, 0 if square else 1), "lit" if square else "known"
-        shape = "(T, T)" if square else "(T, 1)"
-        blocks.append(Block(step, at, values, kind=kind, shape=shape, state=state))
-        if before:
-            arrows.append(Arrow(before, step))
-        if square:
-            squares.append(step)
-            before = (step,)
-        else:
-            before = (squares[-1], step)
-    bracket = Bracket("written to memory, read again", tuple(block.name for block in blocks))
-    return Diagram("What each step makes", blocks, arrows, [bracket])
+from chapter3_helpers._figures.arrays import size_of
+from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
 
 def tiles_diagram(scores: Sequence[Any], values: Sequence[Any], states: Sequence[Any]) -> Diagram:

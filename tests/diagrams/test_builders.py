@@ -86,13 +86,6 @@ def tiles(size, count):
     return diagrams.tiles_diagram(parts, parts, [state] * count)
 
 
-def stored(tokens):
-    scores = torch.from_numpy(numbers(tokens, tokens)).requires_grad_()  # as layers give it
-    column, weights = numbers(tokens, 1), abs(numbers(tokens, tokens))
-    made = {"compare": scores, "mask": scores, "largest": column, "subtract": scores}
-    return diagrams.stored_diagram(made | {"sum": column, "divide": weights})
-
-
 def out_proj(count, d, d_out):
     found, weight = numbers(count, d), numbers(d_out, count * d)
     return diagrams.out_proj_diagram(found, weight, weight @ found.ravel())
@@ -119,7 +112,6 @@ SIZES = {
     processes: [*product((1, 2, 3), (1, 6))],
     split: [(1, 1), (3, 2), (6, 1), (9, 2)],
     tiles: [(3, 2), (1, 2), (1, 1)],
-    stored: [(6,), (9,), (2,)],
     out_proj: [(2, 16, 32), (1, 4, 4), (3, 2, 6), (2, 1, 2)],
     shadows: [(0,), (60,), (90,), (180,), (270,)],
 }
