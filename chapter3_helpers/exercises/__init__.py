@@ -27,7 +27,7 @@ TOLERANCE = 1e-4  # the largest difference that counts as equal; counts have to 
 CLOSE = 0.01  # relative: a value that is this near was probably rounded
 LONGEST_EXAMPLE = 1500  # characters
 SOLVED: dict[str, bool] = {}  # for each exercise that was made: was its last attempt right?
-TRIED: list[Callable[..., Any]] = []  # the attempt that runs now
+TRIED: list[str] = []  # the exercises an attempt at which runs now
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Exercise:
 
     def __post_init__(self) -> None:
         SOLVED.setdefault(self.name, False)
-        object.__setattr__(self, "solution", _kept_from_attempts(self.solution))
+        object.__setattr__(self, "solution", _kept_from_attempts(self.solution, self.name))
 
     def check(self, attempt: Any) -> None:
         """Show the verdict on an attempt, whatever it is and whatever error it makes.
@@ -105,7 +105,7 @@ class Exercise:
             return f"The answer is a function, and this is {_describe(attempt)}."
         answers = []
         for case in self.cases:
-            answers.append(_try(attempt, case))
+            answers.append(self._try(attempt, case))
             if answers[-1] is Ellipsis or (answers[-1] is None and _is_stub(attempt)):
                 return None
             if answers[-1] is None:
@@ -125,7 +125,7 @@ class Exercise:
             if isinstance(stop, _Stop):
                 return f"Your code stopped{_line(stop.error, attempt)} with {_say(stop.error)}"
         cases = self.cases or [()]
-        if self.cases and _differs(_try(attempt, cases[0]), answers[0]):
+        if self.cases and _differs(self._try(attempt, cases[0]), answers[0]):
             return (
                 "Called twice with the same input, your function returned different numbers. "
                 "Is a seed missing?"
@@ -138,6 +138,13 @@ class Exercise:
         answer, right, case = min(wrong, key=lambda found: _size(found[-1]))
         example = _example(attempt, case, answer, right) if case else ""
         return f"{_difference(answer, right, case)}{example}"
+
+    def _try(self, attempt: Callable[..., Any], case: tuple) -> Any:
+        TRIED.append(self.name)
+        try:
+            return _answer(attempt, case)
+        finally:
+            TRIED.pop()
 
     @functools.cached_property
     def _expected(self) -> list:
@@ -166,20 +173,12 @@ def _answer(function: Callable[..., Any], case: tuple) -> Any:
         return _Stop(error)
 
 
-def _try(attempt: Callable[..., Any], case: tuple) -> Any:
-    TRIED.append(attempt)
-    try:
-        return _answer(attempt, case)
-    finally:
-        TRIED.remove(attempt)
-
-
-def _kept_from_attempts(solution: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the solution, for everybody but an attempt that is being tried."""
+def _kept_from_attempts(solution: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return the solution, for everybody but an attempt at the exercise."""
 
     @functools.wraps(solution)
     def kept(*case: Any) -> Any:
-        if TRIED:
+        if name in TRIED:
             raise PermissionError("That is the checker's own answer. Write one of your own.")
         return solution(*case)
 

@@ -35,7 +35,7 @@ def _inverse(order: Sequence[int]) -> list[int]:
 TWO_WIDE = Exercise(
     name="06a",
     solution=_wrapped(d_out=1, num_heads=2),
-    cases=((example_batch(),), (example_batch(3)[:, :5],)),
+    cases=((example_batch(),), (example_batch(4)[:, :5],)),
     misconceptions={
         "Four numbers per token, as before: d_out = 2 is what each of the two heads returns.": (
             _wrapped(d_out=2, num_heads=2)
