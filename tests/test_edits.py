@@ -28,10 +28,8 @@ SLOW = (
     "measure_limits()",
     "in_turn(",
     "time_and_memory(",
-    "time_steps(",
     "in schemes.items()",
     "measure_memory(",
-    "best_time(",
 )
 
 
