@@ -21,12 +21,11 @@ INTRODUCTION = """# Questions that readers ask
 [map](00_why_attention.ipynb#The-map-of-the-series) ·
 [when it does not work](when_it_does_not_work.md)
 
-People who learned attention from other material asked these questions in public, or fell into the
-fault that they name. Each question leads to the section that answers it here; where that is a
-closer look, open it there. Within a topic, what came up in many places comes first. Below a
-question stand a short answer, words to search for, an exercise or an explorer that puts the
-question in class, and where it came up. (JupyterLab shows the top of a notebook that was not open
-yet. A second click goes to the section.)
+People who learned attention from other material asked these questions in public. Each question leads
+to the section that answers it here; where that is a closer look, open it there. Below it stand a
+short answer, words to search for, an exercise or an explorer for a class, and numbers that lead to
+where it was asked. (JupyterLab shows the top of a notebook that was not open yet. A second click goes
+to the section.)
 """
 
 
@@ -88,9 +87,9 @@ def entry(row: dict[str, Any], say: Callable[[str], str]) -> str:
         notebook, heading = in_class()[name]
         kind = say("exercise") if name[0].isdigit() else say("the explorer of")
         number = name if name[0].isdigit() else notebook[:2]
-        parts.append(f"{say('In class:')} {link(f'{kind} {number}', notebook, heading)}")
+        parts.append(link(f"{kind} {number}", notebook, heading))
     asked = (f"[{i}]({address(place)})" for i, place in enumerate(row["asked_in"], 1))
-    parts.append(f"{say('Came up in')} {' '.join(asked)}")
+    parts.append(" ".join(asked))
     question = say(row["question"])
     if row["answer"]:
         question = link(question, **row["answer"])

@@ -90,11 +90,15 @@ def test_a_page_asks_for_nothing_from_elsewhere_and_draws_its_formulas_and_recor
     ("old", "new"),
     [
         ("12_performance#exercises", "13_performance.html#exercises"),
-        ("09_transformer_block#find-what-came-before", "10_induction_heads.html"),
         (
-            "09_transformer_block#who-found-induction-heads",
-            "10_induction_heads.html#who-found-induction-heads",
+            "09_transformer_block#find-what-came-before",
+            "10_induction_heads.html#what-each-layer-does",
         ),
+        (
+            "07_fused_multihead#which-calls-use-the-fused-kernel",
+            "13_performance.html#which-scores-does-the-fused-function-compute",
+        ),
+        ("05_dropout#a-head-reads-riddles", "05_dropout.html#does-it-help"),
     ],
 )
 def test_an_address_from_before_leads_to_where_its_text_is_now(page, old, new):
