@@ -308,7 +308,7 @@ def _difference(answer: Any, expected: Any, case: tuple) -> str:
     if left.shape != right.shape:
         return f"The answer{where} has shape {left.shape}; expected was {right.shape}."
     if _are_truths(answer) and not _are_truths(expected):
-        return f"The answer{where} holds True and False. Numbers were asked for."
+        return f"The answer{where} is made of truth values. Numbers were asked for."
     rounded = isinstance(expected, float) and isclose(left, right, rtol=CLOSE, atol=0)
     if rounded and not case:
         return f"{_describe(answer)} is close. Give four decimals, or an expression for it."
