@@ -17,10 +17,35 @@ INTRODUCTION = """# When it does not work
 
 [map](00_why_attention.ipynb#The-map-of-the-series) · [questions](questions.md)
 
-Find your symptom and try its lines from the top. Each line is true if its cause is there. The link
-leads to the section that shows it. Names are those of [the one page](one_page.ipynb#Shapes): `ids`
-(B, T) go in, `logits` (B, T, V) come out, and one layer has `weights` (B, H, T, T). `changed` is
-`ids` with another last token.
+Find your symptom and try its signs from the top. A line that is true means that its cause is there;
+where no line can tell, words say where to look. The link leads to the section that shows it. Names
+are those of [the one page](one_page.ipynb#Shapes). A layer has `weights` (B, H, T, S) in `eval()`;
+a fused function returns them if its values are `torch.eye(S)`. First run:
+
+```python
+import math
+import torch
+from torch.nn.functional import scaled_dot_product_attention as attention
+
+def run(ids):  # (B, T) to logits (B, T, V)
+    return model(ids)  # of transformers: model(ids).logits
+
+def earlier(ids):  # the last place but one, in training, always with the same dropout
+    was = model.training
+    model.train()
+    torch.manual_seed(0)
+    logits = run(ids)[:, -2]
+    model.train(was)
+    return logits
+
+def rounding(a, b):  # True if they differ as little as by rounding
+    limit = 1e-5 if a.element_size() > 2 else 0.03  # half precision
+    return 0 < (a - b).abs().max() < limit * a.abs().max()
+
+(B, T), V = ids.shape, run(ids).shape[-1]
+changed = ids.clone()
+changed[:, -1] = (ids[:, -1] + 1) % V  # another last token
+```
 """
 
 
@@ -30,12 +55,13 @@ def symptoms() -> list[dict[str, Any]]:
 
 
 def entry(cause: dict[str, Any], say: Callable[[str], str]) -> str:
-    """Return a row: the cause, the line that tells it, and the notebook that shows it."""
+    """Return a row: the cause, what tells it, a line or words, and the notebook that shows it."""
     notebook, heading = cause["shown"]["notebook"], cause["shown"]["heading"]
     if heading not in sections(notebook):
         raise ValueError(f"{notebook} has no heading {heading!r}")
     shown = link(notebook[:2], notebook, heading)
-    return f"| {say(cause['cause'])} | `{cause['line']}` | {shown} |"
+    tells = f"`{cause['line']}`" if "line" in cause else say(cause["look"])
+    return f"| {say(cause['cause'])} | {tells} | {shown} |"
 
 
 def page(say: Callable[[str], str] = str) -> str:
@@ -44,12 +70,13 @@ def page(say: Callable[[str], str] = str) -> str:
     ``say`` gives a text in another language.
     """
     text = [replace(INTRODUCTION, say)]
-    names = " | ".join(say(name) for name in ("cause", "true if so", "shown in"))
+    columns = "cause", "sign", "shown in"
+    names = " | ".join(say(name) for name in columns)
     for symptom in symptoms():
         note = f"{say(symptom['note'])}\n\n" if symptom["note"] else ""
         table = "\n".join(entry(cause, say) for cause in symptom["causes"])
-        head = f"| {names} |\n|---|---|---|"
-        text.append(f"## {say(symptom['symptom'])}\n\n{note}{head}\n{table}\n")
+        head = f"| {names} |\n|---|---|---|\n" if table else ""
+        text.append(f"## {say(symptom['symptom'])}\n\n{note}{head}{table}".rstrip() + "\n")
     return "\n".join(text)
 
 
