@@ -130,6 +130,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
     if (matchMedia("(pointer: coarse)").matches) view.querySelector(".c3path")?.scrollIntoView({ block: "nearest" });
     return moves;
   });
+  c3Heard(root);
   const tools = document.createElement("div");
   tools.className = "c3-tools";
   tools.innerHTML = '<button type="button" title="Back to the start">Reset</button> ' +

@@ -267,3 +267,27 @@ function c3Hands(root, change) {
     watch.disconnect();
   };
 }
+
+// The sentence above the picture is read out, once it has stopped changing.
+function c3Heard(root) {
+  const said = () => root.querySelector(".c3-view .c3:not(.c3-stale) > p")?.textContent ?? "";
+  const heard = document.createTextNode(said()), status = document.createElement("div");
+  let waiting = 0;
+  const look = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      if (heard.data !== said()) heard.data = said(); // no new element, which would be a new picture
+    }, 400);
+  };
+  status.className = "c3-heard";
+  status.setAttribute("role", "status");
+  status.append(heard);
+  root.append(status);
+  const watch = new MutationObserver(look);
+  watch.observe(root, { childList: true, subtree: true });
+  return () => {
+    watch.disconnect();
+    clearTimeout(waiting);
+    status.remove();
+  };
+}

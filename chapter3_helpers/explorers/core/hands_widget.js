@@ -42,15 +42,12 @@ function keepKeys(root) {
 
 // Who cannot see the page is told what stands there: ipywidgets gives its sliders, players and groups
 // of radio buttons no name, and makes new ones when the choices change. A slider over listed values
-// would say its place in the list. The sentence above the picture is read once it has stopped changing.
+// would say its place in the list.
 const PLAYER = { "fa-play": "Play", "fa-pause": "Pause", "fa-stop": "Stop", "fa-retweet": "Repeat" };
 function tell(root, name) {
   const each = (selector, act) => root.querySelectorAll(selector).forEach(act);
   const put = (part, attribute, value) => part && part.getAttribute(attribute) !== value && part.setAttribute(attribute, value);
   const label = (part) => part.closest(".jupyter-widgets, .lm-Widget").querySelector(".widget-label")?.textContent ?? "";
-  const heard = document.createTextNode("");
-  const status = Object.assign(document.createElement("div"), { className: "c3-heard" });
-  let waiting = 0;
 
   const look = () => {
     each(".widget-slider", (slider) => {
@@ -70,26 +67,14 @@ function tell(root, name) {
     });
     each(".widget-toggle-button", (button) => put(button, "aria-pressed", String(button.matches(".mod-active"))));
     each("button i", (icon) => put(icon, "aria-hidden", "true"));
-    clearTimeout(waiting);
-    waiting = setTimeout(() => {
-      const said = root.querySelector(".c3-view .c3:not(.c3-stale) > p")?.textContent ?? "";
-      if (heard.data !== said) heard.data = said; // no new element, which would be a new picture
-    }, 400);
   };
 
   put(root, "role", "group");
   put(root, "aria-label", name);
-  put(status, "role", "status");
-  status.append(heard);
-  root.append(status);
   const watch = new MutationObserver(look);
   watch.observe(root, { childList: true, characterData: true, subtree: true, attributeFilter: ["class", "aria-valuetext"] });
   look();
-  return () => {
-    watch.disconnect();
-    clearTimeout(waiting);
-    status.remove();
-  };
+  return () => watch.disconnect();
 }
 
 // Presented, the picture is as large as the window lets it be: first its letters, as long as what
@@ -151,7 +136,7 @@ export default {
     let stops = [];
     let frame = requestAnimationFrame(function look() {
       const root = el.closest(".c3-explorer");
-      if (root) stops = [c3Hands(root, (settings) => model.send(settings)), keepKeys(root), tell(root, model.get("name")), fill(root)];
+      if (root) stops = [c3Hands(root, (settings) => model.send(settings)), keepKeys(root), c3Heard(root), tell(root, model.get("name")), fill(root)];
       else frame = requestAnimationFrame(look);
     });
     return () => {
