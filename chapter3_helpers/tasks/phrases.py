@@ -78,7 +78,7 @@ def share_right(model: nn.Module, texts: int = 1000) -> float:
     """Return the share of letters of new texts that get the largest logit.
 
     Only letters from the second one of the second round on count. Before it nothing in the text
-    says how the phrase goes on, or that it has ended.
+    says how the phrase goes on. That it has ended is known only after eleven letters, the most.
     """
     ids, lengths = draw_texts(texts, torch.Generator().manual_seed(99))
     right = model(ids[:, :-1]).argmax(dim=-1) == ids[:, 1:]
