@@ -3,12 +3,23 @@
 ``PLANTS`` gives for each line programs that have its cause. ``HEALTHY`` are programs that have none
 of the causes, each with the names of the page that it has no use for, and why.
 
-Thresholds of the lines, over ten seeds each: REPLACE
+Where a line has a threshold, five seeds of all these programs gave, as the largest (or smallest)
+with the cause and the nearest without:
+
+    softmax twice, sums off by            2e-7    < 0.05 <  3.8
+    all places alike, nats of context    .0065    < 0.03 <  .66   (.07 in a GPT before training)
+    rows that do not sum to 1               .93   > 0.05 >  .008  (bfloat16)
+    not divided, no mask, inverted: ratio  .016   < 1/3  <  .85   (bfloat16 with the cause)
+    turned otherwise, of the largest        .62   > 0.02 >  .0024 (bfloat16; 0 at position 0)
+    rounding, of the largest               4e-7   < 1e-5 <  .08   (.014 to .044 in bfloat16)
+    loss / ln V                            1.02   > 0.9  >  .81   (after 80 steps)
+    a head's total at one place             .95   > 0.8  >  .58
+    a head's last row, largest / mean      1.008  < 1.1  <  1.26
+    all heads, standard deviation             0   < 0.01 <  .08
 """
 
 import copy
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +34,6 @@ from chapter3_helpers.positions import apply_rotary, rotary_frequencies
 from chapter3_helpers.real_model import chat, next_ids
 from chapter3_helpers.softmax import softmax, softmax_naive
 from tests.symptom_programs import (
-    LAYERS,
     PAD,
     WIDTH,
     B,
@@ -445,14 +455,10 @@ def rounded() -> list[Callable[[], Space]]:
     model = our_llama().requires_grad_(False)
     caches = model.new_caches(B)
     parts = torch.cat([model(IDS[:, :4], caches), model(IDS[:, 4:], caches)], dim=1)
-    theirs = encoder()
-    return [
-        pair(ours(IDS), fused(IDS)),
-        pair(theirs(IDS), theirs.double()(IDS).float()),
-        pair(eager(IDS).logits, sdpa(IDS).logits),
-        pair(half(llama())(IDS).logits, llama()(IDS).logits),
-        pair(parts, model(IDS)),
-    ]
+    exact = [m.double() for m in (fused, encoder(), sdpa, our_llama())]  # another last digit
+    exact = [runs(m)(IDS).float() for m in exact]
+    others = [ours(IDS), encoder()(IDS), eager(IDS).logits, parts]
+    return [pair(*results) for results in zip(others, exact, strict=True)]
 
 
 def taken() -> list[Callable[[], Space]]:
@@ -571,7 +577,7 @@ def not_learned() -> list[Callable[[], Space]]:
         torch.manual_seed(3)
         order = torch.randperm(V)
         logits = runs(model)(order[IDS]).detach()
-        return {"loss": functional.cross_entropy(logits.mT, order[NEXT]), "V": V, "math": math}
+        return {"loss": functional.cross_entropy(logits.mT, order[NEXT]), "V": V}
 
     return [
         lambda: names(gpt()) | {"V": V},
@@ -714,7 +720,7 @@ def plants() -> dict[str, list[Callable[[], Space]]]:
             lambda: {"given": encoder()(IDS).softmax(dim=-1).flatten(0, 1)},
             lambda: {"given": half(gpt2())(IDS).logits.softmax(dim=-1).flatten(0, 1)},
         ],
-        "(p * (p / p.mean(dim=1, keepdim=True)).log()).sum(dim=-1).mean() < 0.01": alike(),
+        "(p * (p / p.mean(dim=1, keepdim=True)).log()).sum(dim=-1).mean() < 0.03": alike(),
         "(targets[:, :T - 1] != ids[:, 1:])[targets[:, :T - 1] >= 0].any()": [
             moved(lambda text: text[:, 1:].roll(1, 0)),  # of another text
             moved(lambda text: text[:, 2:]),  # labels moved by one, and again by the model
@@ -796,7 +802,7 @@ def plants() -> dict[str, list[Callable[[], Space]]]:
         "S != so_far.shape[-1]": read_twice(),
         "S > T and not weights[..., -1, T:].any()": causal_from_the_first(),
         "rounding(with_cache, without)": rounded(),
-        "loss > 0.9 * math.log(V)": not_learned(),
+        "loss > 0.9 * torch.tensor(V).log()": not_learned(),
         "end_id in written[:-1]": unending(),
         "end_mark not in prompt": [
             of(end_mark="<|im_end|>", prompt="Are dogs real?"),
@@ -830,7 +836,7 @@ def plants() -> dict[str, list[Callable[[], Space]]]:
         "[name for name in {*own} & {*state}"
         " if state[name].shape[::-1] == own[name].shape != state[name].shape]": transposed(),
         "weights[..., place + 1:, place].mean(dim=-1).max() > 0.8": [*sink(0), *sink(4)],
-        "(weights[..., -1, :].amax(dim=-1) * weights.shape[-1]).amax(dim=0).min() < 1.2": (
+        "(weights[..., -1, :].amax(dim=-1) * weights.shape[-1]).amax(dim=0).min() < 1.1": (
             even_head()
         ),
         "weights.std(dim=1).max() < 0.01": same_heads(),

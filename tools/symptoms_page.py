@@ -17,13 +17,12 @@ INTRODUCTION = """# When it does not work
 
 [map](00_why_attention.ipynb#The-map-of-the-series) · [questions](questions.md)
 
-Find your symptom and try its signs from the top. A line that is true means that its cause is there;
-where no line can tell, words say where to look. The link leads to the section that shows it. Names
-are those of [the one page](one_page.ipynb#Shapes). A layer has `weights` (B, H, T, S) in `eval()`;
-a fused function returns them if its values are `torch.eye(S)`. First run:
+Find your symptom and try its causes from the top. A line of code that is true means that the cause
+above it is there; where no line can tell, words say where to look. Numbers link to the sections
+that show it. Names are those of [the one page](one_page.ipynb#Shapes). A layer has `weights`
+(B, H, T, S) in `eval()`; a fused function returns them if its values are `torch.eye(S)`. First run:
 
 ```python
-import math
 import torch
 from torch.nn.functional import scaled_dot_product_attention as attention
 
@@ -38,9 +37,8 @@ def earlier(ids):  # the last place but one, in training, always with the same d
     model.train(was)
     return logits
 
-def rounding(a, b):  # True if they differ as little as by rounding
-    limit = 1e-5 if a.element_size() > 2 else 0.03  # half precision
-    return 0 < (a - b).abs().max() < limit * a.abs().max()
+def rounding(a, b):  # in float32 they differ, but as little as by rounding
+    return 0 < (a - b).abs().max() < 1e-5 * a.abs().max()
 
 (B, T), V = ids.shape, run(ids).shape[-1]
 changed = ids.clone()
@@ -55,28 +53,25 @@ def symptoms() -> list[dict[str, Any]]:
 
 
 def entry(cause: dict[str, Any], say: Callable[[str], str]) -> str:
-    """Return a row: the cause, what tells it, a line or words, and the notebook that shows it."""
+    """Return the cause, the notebook that shows it, and below them the line or words that tell."""
     notebook, heading = cause["shown"]["notebook"], cause["shown"]["heading"]
     if heading not in sections(notebook):
         raise ValueError(f"{notebook} has no heading {heading!r}")
     shown = link(notebook[:2], notebook, heading)
     tells = f"`{cause['line']}`" if "line" in cause else say(cause["look"])
-    return f"| {say(cause['cause'])} | {tells} | {shown} |"
+    return f"- {say(cause['cause'])} {shown}\\\n  {tells}"
 
 
 def page(say: Callable[[str], str] = str) -> str:
-    """Return the page, a table for each symptom.
+    """Return the page, a list of causes for each symptom.
 
     ``say`` gives a text in another language.
     """
     text = [replace(INTRODUCTION, say)]
-    columns = "cause", "sign", "shown in"
-    names = " | ".join(say(name) for name in columns)
     for symptom in symptoms():
         note = f"{say(symptom['note'])}\n\n" if symptom["note"] else ""
-        table = "\n".join(entry(cause, say) for cause in symptom["causes"])
-        head = f"| {names} |\n|---|---|---|\n" if table else ""
-        text.append(f"## {say(symptom['symptom'])}\n\n{note}{head}{table}".rstrip() + "\n")
+        causes = "\n".join(entry(cause, say) for cause in symptom["causes"])
+        text.append(f"## {say(symptom['symptom'])}\n\n{note}{causes}".rstrip() + "\n")
     return "\n".join(text)
 
 
