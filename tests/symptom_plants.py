@@ -782,7 +782,7 @@ def plants() -> dict[str, list[Callable[[], Space]]]:
             *last_is_padding(),
             *other_row(),
         ],
-        "not torch.equal(taken, padding)": taken(),
+        "(taken != padding).any()": taken(),
         "((text[:, None, :, None] != text[:, None, None])"
         " & (text[:, None, :, None] > 0) & (weights > 0)).any()": leaking(),
         "positions.masked_fill(padding, T).amin(dim=-1).max() > 0": [
