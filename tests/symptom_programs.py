@@ -23,7 +23,7 @@ from torch.nn import functional
 from chapter3_helpers.real_model import Llama
 from chapter3_helpers.transformer_block import GPT
 
-B, T, V, H, D, LAYERS = 6, 10, 17, 4, 8, 2  # no two alike but where the page needs it
+B, T, V, H, D, LAYERS = 6, 10, 17, 4, 8, 2  # no two alike
 WIDTH = H * D
 PAD = 0
 
@@ -127,11 +127,9 @@ class Encoder(nn.Module):
     def forward(self, ids, padding=None):
         n = ids.shape[1]
         x = self.embedding(ids) + self.positions.weight[:n]
-        if not self.layers.layers[0].self_attn.batch_first and not hasattr(self, "forgot"):
-            x = self.layers(x.transpose(0, 1), self.hidden[:n, :n], padding).transpose(0, 1)
-        else:
-            x = self.layers(x, self.hidden[: len(x[0]), : len(x[0])], padding)
-        return self.output(x)
+        if self.layers.layers[0].self_attn.batch_first:
+            return self.output(self.layers(x, self.hidden[:n, :n], padding))
+        return self.output(self.layers(x.transpose(0, 1), self.hidden[:n, :n])).transpose(0, 1)
 
 
 def encoder(seed: int = 1, **options: Any) -> Encoder:
@@ -274,7 +272,7 @@ def inside(model: nn.Module, call: Callable[[], Any]) -> dict[str, torch.Tensor]
                     lambda m, i, out: keep("projected", out.chunk(3, dim=-1)[2])
                 )
             )
-        elif last in ("out_proj", "o_proj", "c_proj") and isinstance(module, nn.Module):
+        elif last in ("out_proj", "o_proj", "c_proj"):
             hooks.append(module.register_forward_pre_hook(lambda m, i: keep("joined", i[0])))
     with watched() as seen:
         call()
@@ -309,7 +307,7 @@ def trained(model, run=None, steps=80, targets=None, rate=0.01, given=lambda log
     return {"optimizer": optimizer, "targets": wanted, "given": got.detach()}
 
 
-def names(model: nn.Module, run=None, ids=None, padding=None, **more: Any) -> dict[str, Any]:
+def names(model: nn.Module, run=None, ids=None, **more: Any) -> dict[str, Any]:
     """Return what the page's lines name in a program, as far as it has it."""
     run = run or runs(model)
     ids = texts(7)[:, :-1] if ids is None else ids
