@@ -1,11 +1,15 @@
 """What holds for every notebook: a path that can be followed, links that lead somewhere, folds."""
 
+import json
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
 import pytest
 
+from tests.golden import golden
+from tools import questions_page
 from tools.notebook_files import (
     NOTEBOOKS,
     closed_cells,
@@ -19,6 +23,7 @@ from tools.notebook_files import (
 
 PATHS = numbered_paths()
 MAP = "00_why_attention.ipynb#The-map-of-the-series"
+MOVED = NOTEBOOKS.parent / "docs" / "moved_sections.json"
 NUMBER = re.compile(r"[\d.]*\d{2,}|\([\d, ]+\)")
 every_notebook = pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
 every_lesson = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
@@ -167,9 +172,42 @@ def path_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
 
 @every_lesson
 def test_a_path_is_short_and_asks_for_few_guesses(path):
-    cells = path_cells(read(path))
-    assert sum("**Predict" in cell.source for cell in cells) <= 4
-    words = [
-        len(c.source.partition("<details>")[0].split()) for c in cells if c.cell_type == "markdown"
-    ]
-    assert sum(words) <= 1500
+    assert sum("**Predict" in cell.source for cell in path_cells(read(path))) <= 4
+    assert words_of_path(path) <= 1500
+
+
+def test_all_paths_together_are_short():
+    assert sum(map(words_of_path, PATHS)) <= 17_500
+
+
+def words_of_path(path: Path) -> int:
+    cells = [cell for cell in path_cells(read(path)) if cell.cell_type == "markdown"]
+    return sum(len(cell.source.partition("<details>")[0].split()) for cell in cells)
+
+
+@every_lesson
+def test_there_are_few_closer_looks_and_each_has_a_reason(path):
+    """A question of a reader, or what its heading's metadata name: a printed number of the book, a
+    fact that the series has to tell, or what a path left out."""
+    looks = [c for c in read(path).cells if c.metadata.get("jp-MarkdownHeadingCollapsed")]
+    assert len(looks) <= 8
+    asked = {
+        row["answer"]["heading"]
+        for row in questions_page.rows()
+        if row["answer"]["notebook"] == path.stem
+    }
+    for cell in looks:
+        heading = cell.source.strip().lstrip("# ")
+        kinds = [*cell.metadata.get("reason", {})]
+        if heading in asked:
+            assert kinds == [], heading
+        else:
+            assert kinds in (["golden"], ["fact"], ["path"]), heading
+            (reason,) = cell.metadata["reason"].values()
+            assert reason in golden() if kinds == ["golden"] else reason, heading
+
+
+def test_a_section_that_moved_is_gone_and_its_new_place_is_there():
+    for notebook, old, now, new in json.loads(MOVED.read_text("utf-8")):
+        assert old not in questions_page.sections(notebook) or (notebook, old) == (now, new)
+        assert new in questions_page.sections(now), (now, new)
