@@ -119,7 +119,8 @@ class FusedMultiHeadAttention(nn.Module):
 
     One thing differs. In a text of few tokens (up to 7 in float32, where we tried it), the kernel
     for CPUs loses NaN: a token whose scores are all NaN sees nothing, and its output is
-    ``out_proj.bias``. ``attention_weights`` shows the NaN.
+    ``out_proj.bias``. ``attention_weights`` shows the NaN. It computes in the type of x, so in
+    float16 a score beyond 65504 gives NaN; the kernel, with its sums in float32, gives none.
 
     Args:
         d_in: numbers per token on the way in.

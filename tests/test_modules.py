@@ -176,11 +176,9 @@ def test_works_in_every_precision_and_place(kind, device, dtype, tolerance):
     assert all(parameter.grad.isfinite().all() for parameter in module.parameters())
 
 
-@pytest.mark.parametrize("kind", ["fused", "grouped"])
-def test_weights_in_float16_are_finite_where_the_kernel_is(kind):
+def test_weights_in_float16_are_finite_where_the_kernel_is():
     """These scores pass 65504, the largest number of float16; the kernel sums in float32."""
-    sizes = {"d_model": 768} if kind == "grouped" else {"d_in": 768, "d_out": 768}
-    module = make(kind, num_heads=12, **sizes).half().requires_grad_(False)
+    module = make("grouped", num_heads=12, d_model=768).half().requires_grad_(False)
     x = (300 * torch.randn(1, 8, 768)).half()
     assert module(x).isfinite().all()
     weights = module.attention_weights(x).float()

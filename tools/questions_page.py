@@ -21,11 +21,11 @@ INTRODUCTION = """# Questions that readers ask
 [map](00_why_attention.ipynb#The-map-of-the-series) ·
 [when it does not work](when_it_does_not_work.md)
 
-People who learned attention from other material asked these questions in public. Each question leads
-to the section that answers it here; where that is a closer look, open it there. Below it stand a
-short answer, words to search for, an exercise or an explorer for a class, and numbers that lead to
-where it was asked. (JupyterLab shows the top of a notebook that was not open yet. A second click goes
-to the section.)
+People who learned attention from other material asked these questions in public. Each question
+leads to the section that answers it here; where that is a closer look, open it there. Below it
+stand a short answer, words to search for, an exercise or an explorer for a class, and numbers that
+lead to where it was asked. (JupyterLab shows the top of a notebook that was not open yet. A second
+click goes to the section.)
 """
 
 
