@@ -96,7 +96,7 @@ def test_a_page_asks_for_nothing_from_elsewhere_and_draws_its_formulas_and_recor
         ),
         (
             "07_fused_multihead#which-calls-use-the-fused-kernel",
-            "13_performance.html#which-scores-does-the-fused-function-compute",
+            "13_performance.html#which-calls-use-the-fused-kernel",
         ),
         ("05_dropout#a-head-reads-riddles", "05_dropout.html#does-it-help"),
     ],
@@ -230,16 +230,20 @@ def test_a_page_says_which_it_is(page):
         expect(here).to_be_in_viewport(ratio=1)
 
 
-def test_paper_is_light_and_shows_what_is_folded(page):
+def test_paper_is_light_and_shows_what_is_folded_but_of_answers_what_was_opened(page):
     ink = "getComputedStyle(document.querySelector('article p')).color"
     page.emulate_media(color_scheme="dark")
     visit(page, PAGES[4])
     dark = page.evaluate(ink)
-    closed = page.locator("details:not([open])")
+    closed = page.locator("details:is(.folded, .hide):not([open])")
+    answers = page.locator("details:not(.folded, .hide)", has_text="Answer")
     assert closed.count() > 0
+    answers.last.evaluate("answer => answer.open = true")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert closed.count() == 0
     page.emulate_media(media="print", color_scheme="dark")
+    expect(answers.first).to_be_hidden()  # on paper is what the reader opened
+    expect(answers.last.locator("summary")).to_be_visible()
     expect(page.locator(".c3-controls").first).to_be_hidden()
     expect(page.locator(".c3-view").first).to_be_visible()
     on_paper = page.evaluate(ink)
