@@ -736,6 +736,11 @@ def plants() -> dict[str, list[Callable[[], Space]]]:
             no_gradient()
         ),
         "parameter not in held": not_held(),
+        "mask.is_floating_point() and ((mask == 0) | (mask == 1)).all() and mask.any()": [
+            of(mask=torch.ones(T, T).tril()),
+            of(mask=(IDS != PAD).float()[:, None, None]),
+            of(mask=torch.ones(T, T).triu(1).half()),
+        ],
         "not x.isfinite().all()": poisoned(),
         "scores.isposinf().any()": sharp(),
         "softmax(scores).isnan().sum() > scores.softmax(dim=-1).isnan().sum()": [
@@ -814,10 +819,10 @@ def plants() -> dict[str, list[Callable[[], Space]]]:
             of(end_id=2, encode=lambda text: [1, 27, 91, 320], end_mark="<|im_end|>"),
             of(end_id=2, encode=lambda text: torch.tensor([1, 9]), end_mark="</s>"),
         ],
-        "not (targets == end_id).any()": [
-            of(end_id=PAD, targets=RIGHT_IDS.masked_fill(RIGHT_IDS == PAD, -100)),
-            of(end_id=PAD, targets=IDS),
-            of(end_id=1, targets=torch.full((B, T), -100)),
+        "not ((targets == end_id) & (targets != ignored)).any()": [
+            of(end_id=PAD, targets=RIGHT_IDS.masked_fill(RIGHT_IDS == PAD, -100), ignored=-100),
+            of(end_id=PAD, targets=IDS, ignored=-100),
+            of(end_id=PAD, targets=RIGHT_IDS, ignored=PAD),
         ],
         "logits.requires_grad": with_grad(),
         "getattr(kept, 'requires_grad', False)": kept(),
@@ -864,6 +869,7 @@ MAY_LACK = {  # names that a program may lack, and why
     "written": "nothing is written",
     "end_mark": "nothing is written",
     "end_id": "nothing is written",
+    "ignored": "nothing is written",
     "optimizer": "nothing is trained",
     "held": "nothing is trained",
     "grads": "nothing is trained",
@@ -1077,7 +1083,13 @@ def a_chat() -> Space:
     """Several questions and answers; the tokenizer puts a token before each text."""
     encode = lambda text: [1, 0] if text == "<|im_end|>" else [1, 5, 6]  # noqa: E731
     targets = torch.cat([NEXT, torch.zeros(B, 1).long()], dim=1)
-    written = {"written": [4, 9, 0], "end_id": 0, "end_mark": "<|im_end|>", "encode": encode}
+    written = {
+        "written": [4, 9, 0],
+        "end_id": 0,
+        "ignored": -100,
+        "end_mark": "<|im_end|>",
+        "encode": encode,
+    }
     prompt = chat("Hi") + "Hello<|im_end|>" + chat("Are dogs real?")
     return written | {"targets": targets, "prompt": prompt, "constant": -1e9}
 
@@ -1086,7 +1098,7 @@ def an_answer() -> Space:
     """One that was cut before its end, as tensors."""
     encode = lambda text: torch.tensor([1])  # noqa: E731
     form = "<s>[INST] Are dogs real? [/INST]</s>"
-    written = {"written": torch.tensor([4, 9, 5]), "end_id": 1, "end_mark": "</s>"}
+    written = {"written": torch.tensor([4, 9, 5]), "end_id": 1, "ignored": -100, "end_mark": "</s>"}
     return written | {"encode": encode, "prompt": form, "targets": torch.ones(1, 3).long()}
 
 

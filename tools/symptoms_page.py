@@ -19,15 +19,16 @@ INTRODUCTION = """# When it does not work
 
 Find your symptom and try its causes from the top. A line of code that is true means that the cause
 above it is there; where no line can tell, words say where to look. Numbers link to the sections
-that show it. Names are those of [the one page](one_page.ipynb#Shapes). A layer has `weights`
-(B, H, T, S) in `eval()`; a fused function returns them if its values are `torch.eye(S)`. First run:
+that show it. Names are those of [the one page](one_page.ipynb#Shapes); `ids` are one batch as it
+goes into the model. A layer has `weights` (B, H, T, S) in `eval()`; a fused function returns them
+if its values are `torch.eye(S)`. First run:
 
 ```python
 import torch
 from torch.nn.functional import scaled_dot_product_attention as attention
 
 def run(ids):  # (B, T) to logits (B, T, V)
-    return model(ids)  # of transformers: model(ids).logits
+    return model(ids)  # or its .logits, or [0] of a pair
 
 def earlier(ids):  # the last place but one, in training, always with the same dropout
     was = model.training
