@@ -27,8 +27,10 @@ if its values are `torch.eye(S)`. First run:
 import torch
 from torch.nn.functional import scaled_dot_product_attention as attention
 
+
 def run(ids):  # (B, T) to logits (B, T, V)
     return model(ids)  # or its .logits, or [0] of a pair
+
 
 def earlier(ids):  # the last place but one, in training, always with the same dropout
     was = model.training
@@ -38,8 +40,10 @@ def earlier(ids):  # the last place but one, in training, always with the same d
     model.train(was)
     return logits
 
+
 def rounding(a, b):  # in float32 they differ, but as little as by rounding
     return 0 < (a - b).abs().max() < 1e-5 * a.abs().max()
+
 
 (B, T), V = ids.shape, run(ids).shape[-1]
 changed = ids.clone()

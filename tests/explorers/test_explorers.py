@@ -377,7 +377,6 @@ def test_a_text_that_cannot_be_read_is_told_why_by_the_field_above_the_last_pict
 @pytest.mark.parametrize(
     ("topic", "name", "wrong", "control", "value"),
     [
-        ("recurrent", "word", "under5", "read", 7),
         ("masking", "text", "The wolf", "tokens_read", 7),
         ("masking", "text", "The wolf", "column", 6),
         ("positions", "text", "", "second", 3),

@@ -227,7 +227,7 @@ def test_presented_is_the_picture_of_the_idea(topic, kinds):
     assert [type(panel).__name__ for panel in first] == kinds
 
 
-@pytest.mark.parametrize("topic", ["recurrent", "masking", "positions", "grouped_query"])
+@pytest.mark.parametrize("topic", ["recurrent", "masking", "positions"])
 def test_words_are_typed_from_the_back_rows_view_too(topic):
     subject = getattr(explorers, f"{topic}_explorer")()
     (field,) = (control for control in subject.controls if isinstance(control, TextField))
