@@ -213,6 +213,15 @@ addEventListener("load", () => {
   document.querySelector(".bd-sidebar-primary .current > a.current")?.scrollIntoView({ block: "nearest" });
 });
 
+// A table that goes on beyond the edge fades there.
+addEventListener("load", () => {
+  for (const box of document.querySelectorAll(".pst-scrollable-table-container")) {
+    const mark = () => box.classList.toggle("goes-on", box.scrollWidth - box.scrollLeft > box.clientWidth + 4);
+    box.addEventListener("scroll", mark);
+    new ResizeObserver(mark).observe(box);
+  }
+});
+
 // Paper is light. Closer looks and code are open on it; of answers only what the reader has opened, so
 // that a page prints as a worksheet.
 let theme = null;

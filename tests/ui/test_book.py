@@ -213,6 +213,16 @@ cuda:0, different from other tensors on cpu (when checking argument in method wr
 File site-packages/torch/nn/modules/module.py, line 1775, in _wrapped_call_impl"""
 
 
+def test_a_table_that_goes_on_beyond_the_edge_fades_there(page):
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(page, PAGES[0])
+    table = page.locator(".pst-scrollable-table-container:has(a[href*='16_heads'])")
+    expect(table).to_have_class(re.compile("goes-on"))
+    table.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+    expect(table).not_to_have_class(re.compile("goes-on"))
+    page.set_viewport_size({"width": 1280, "height": 720})
+
+
 def test_a_pasted_traceback_is_searched_for_at_once(page):
     visit(page, "search", f"?q={quote(TRACEBACK)}")
     expect(page.locator("#search-results a").first).to_be_visible(timeout=20_000)
