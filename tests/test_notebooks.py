@@ -194,7 +194,7 @@ def test_there_are_few_closer_looks_and_each_has_a_reason(path):
     asked = {
         row["answer"]["heading"]
         for row in questions_page.rows()
-        if row["answer"]["notebook"] == path.stem
+        if row["answer"] and row["answer"]["notebook"] == path.stem
     }
     for cell in looks:
         heading = cell.source.strip().lstrip("# ")
@@ -209,5 +209,5 @@ def test_there_are_few_closer_looks_and_each_has_a_reason(path):
 
 def test_a_section_that_moved_is_gone_and_its_new_place_is_there():
     for notebook, old, now, new in json.loads(MOVED.read_text("utf-8")):
-        assert old not in questions_page.sections(notebook) or (notebook, old) == (now, new)
+        assert old not in questions_page.sections(notebook), (notebook, old)
         assert new in questions_page.sections(now), (now, new)

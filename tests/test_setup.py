@@ -260,10 +260,13 @@ def test_the_minutes_of_the_map_are_those_of_the_notebooks_and_the_hours_their_s
     minutes = [int(number) for number in re.findall(r"\| about (\d+) \|", series)]
     for path, number in zip(numbered_paths(), minutes, strict=True):
         assert re.search(rf"(?m)^(About )?{number} minutes", read(path).cells[0].source), path.stem
-    readme = (ROOT / "README.md").read_text("utf-8")
-    hours = [int(number) for number in re.findall(r"(?:[Aa]bout|less than) (\d+) hours", readme)]
     way = sum(minutes[n] for n in (1, 2, 3, 4, 6, 7, 8, 9, 12, 15)) + minutes[5] // 2  # its class
-    assert hours == [round(sum(minutes[:8]) / 60), round(way / 60), -(-sum(minutes) // 60)]
+    hours = [round(sum(minutes[:8]) / 60), round(way / 60), -(-sum(minutes) // 60)]
+    readme, front_page = (ROOT / name for name in ("README.md", "docs/index.md"))
+    for text in (series, readme.read_text("utf-8"), front_page.read_text("utf-8")):
+        found = re.findall(r"(?:[Aa]bout|less\s+than)\s+(\d+)\s+hours", text)
+        assert list(map(int, found)) == hours
+    assert f"About {minutes[0]} minutes." in front_page.read_text("utf-8")
 
 
 def test_what_contributing_names_is_there():

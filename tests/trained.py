@@ -54,13 +54,15 @@ def share(folder: str | Path, *, anew: bool = False) -> None:
 def _once(
     run: Callable[..., training.Trained], folder: Path, anew: bool
 ) -> Callable[..., training.Trained]:
-    def run_or_load(model: nn.Module, train: Callable, every: int | None) -> training.Trained:
+    def run_or_load(
+        model: nn.Module, train: Callable, every: int | None, progress: bool
+    ) -> training.Trained:
         if not train.__module__.startswith("chapter3_helpers."):
-            return run(model, train, every)
+            return run(model, train, every, progress)
         path = folder / f"{_key(model, train, every)}.pt"
         with FileLock(f"{path}.lock"):
             if anew or not path.exists():
-                learned = run(model, train, every)
+                learned = run(model, train, every, progress)
                 kept = {batches: state.state_dict() for batches, state in learned.states.items()}
                 torch.save((kept, learned.losses), path)
                 return learned

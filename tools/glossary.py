@@ -17,6 +17,9 @@ TITLE = """# Glossary
 
 The terms of the series, each with its Chinese name and the notebook that builds it.
 """
+NAVIGATION = """
+[map](00_why_attention.ipynb#The-map-of-the-series) · [one page](one_page.ipynb)
+"""
 PATHS = {path.stem[:2]: path for path in numbered_paths()}
 
 
@@ -57,12 +60,12 @@ def find(text: str, notebook: str) -> Term | None:
 
 
 def page(say: Callable[[str], str] = str) -> str:
-    """Return the page with its table.
+    """Return the page with its table. (The book's has an anchor for each term in its place.)
 
     ``say`` gives a text in another language.
     """
     names = [say(name) for name in ("English", "what it is", "Chinese", "notebook")]
-    lines = [replace(TITLE, say), f"| {' | '.join(names)} |", "|---|---|---|---|"]
+    lines = [replace(TITLE + NAVIGATION, say), f"| {' | '.join(names)} |", "|---|---|---|---|"]
     for row in sorted(TERMS, key=lambda row: row.term.casefold()):
         link = f"[{row.notebook}]({row.path.name})"
         chinese = ", ".join(row.chinese)

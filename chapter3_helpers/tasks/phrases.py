@@ -66,11 +66,7 @@ def trained_reader(
 
     The first call takes some seconds and shows a bar.
     """
-    return trained(kind, _train_with_bar, num_layers, residual, every=20)
-
-
-def _train_with_bar(model: nn.Module, **options: Any) -> list[float]:
-    return train(model, **options | {"progress": True})
+    return trained(kind, train, num_layers, residual, every=20)
 
 
 @torch.no_grad()

@@ -229,7 +229,8 @@ def trained_reader() -> Trained:
     >>> translate_it(trained_reader().model, "The milk was sour")
     'sie'
     """
-    return trained(SelfAttention_v2, _train_as_in_03, len(WORDS), len(PRONOUNS), every=1)
+    sizes = len(WORDS), len(PRONOUNS)
+    return trained(SelfAttention_v2, _train_as_in_03, *sizes, every=1, progress=False)
 
 
 def _train_as_in_03(reader: nn.Module, **options: Any) -> list[float]:

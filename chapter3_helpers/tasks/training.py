@@ -123,6 +123,7 @@ def trained(
     train: Callable[..., list[float]],
     *arguments: Hashable,
     every: int | None = None,
+    progress: bool = True,
     seed: int = 0,
 ) -> Trained:
     """Make a model, train it, and keep it: the same call again returns the same model.
@@ -135,21 +136,21 @@ def trained(
         make: a class, or a function that returns a model.
         train: is called with the model, ``progress`` and ``watch``, as in ``minimise``.
         arguments: those of ``make``.
-        every: keep a copy every this many batches, and show no bar (default: keep only the model
-            at the end, and show a bar).
+        every: keep a copy every this many batches (default: keep only the model at the end).
+        progress: show a bar.
         seed: of the model's first weights, and of what it draws itself while it learns. Torch's own
             generator is left as it is, and nothing else that is switched in torch reaches in.
 
     >>> def train(layer, **options):
     ...     return minimise(layer, lambda _: layer.weight.square().mean(), 20, 0.1, "", **options)
-    >>> states, losses = trained(nn.Linear, train, 3, 2, every=10)
+    >>> states, losses = trained(nn.Linear, train, 3, 2, every=10, progress=False)
     >>> list(states), len(losses)
     ([0, 10, 20], 20)
     """
     kept = _kept_by(make).setdefault(train, {})
     if (arguments, every, seed) not in kept:
         with as_torch_starts(), seeded(seed):
-            kept[arguments, every, seed] = run(make(*arguments), train, every)
+            kept[arguments, every, seed] = run(make(*arguments), train, every, progress)
     return kept[arguments, every, seed]
 
 
@@ -164,7 +165,9 @@ def _kept_by(make: Callable[..., nn.Module]) -> MutableMapping[Callable, dict]:
     return vars(make)[KEPT]
 
 
-def run(model: nn.Module, train: Callable[..., list[float]], every: int | None) -> Trained:
+def run(
+    model: nn.Module, train: Callable[..., list[float]], every: int | None, progress: bool
+) -> Trained:
     """Train a model, and copy it on the way."""
     states = {}
 
@@ -172,7 +175,7 @@ def run(model: nn.Module, train: Callable[..., list[float]], every: int | None) 
         if every and batches % every == 0:
             states[batches] = copy.deepcopy(model).requires_grad_(False)
 
-    losses = train(model, progress=every is None, watch=watch)
+    losses = train(model, progress=progress, watch=watch)
     states[len(losses)] = model.requires_grad_(False)
     return Trained(states, losses)
 

@@ -118,7 +118,7 @@ def trained_reader(num_heads: int) -> Trained:
     >>> answer(reader, "Ann thanked Bob")
     ('Ann', 'Bob')
     """
-    return trained(_make_reader, train, num_heads, every=10)
+    return trained(_make_reader, train, num_heads, every=10, progress=False)
 
 
 def _make_reader(num_heads: int) -> WhoWhomReader:

@@ -78,9 +78,9 @@ function tell(root, name) {
 }
 
 // Presented, the picture is as large as the window lets it be: first its letters, as long as what
-// stands side by side stays so, then its rows; where it does not fit, it shrinks a little. While a slider is moved it is never enlarged again,
-// so that it does not jump. To try a size takes a layout, so it halves what is left to try, and does
-// nothing twice before the next frame is painted.
+// stands side by side stays so, then its rows; where it does not fit, it shrinks a little. While a
+// slider is moved it is never enlarged again, so that it does not jump. To try a size takes a layout,
+// so it halves what is left to try, and does nothing twice before the next frame is painted.
 function fill(root) {
   const view = root.querySelector(".c3-view");
   const SMALL = 7, NO_LETTERS = 10, LETTERS = 17, NO_ROWS = 6, ROWS = 14; // tenths; four pixels each
@@ -113,7 +113,10 @@ function fill(root) {
     panels = now;
     size = room();
     if (!now) return;
-    if (!fits()) return void enlarge(SMALL, NO_LETTERS, setLetters, fits);
+    if (letters < NO_LETTERS || !fits()) {
+      letters = enlarge(SMALL, Math.min(letters, NO_LETTERS), setLetters, fits);
+      return;
+    }
     const least = lines();
     letters = enlarge(NO_LETTERS, letters, setLetters, () => fits() && lines() <= least);
     rows = enlarge(NO_ROWS, rows, setRows, fits);
