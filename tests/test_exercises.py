@@ -693,11 +693,11 @@ def test_answers_that_are_written_down(name, source, verdict):
     assert verdict in found
 
 
-@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.name)
+@pytest.mark.parametrize(
+    "exercise", [e for e in EXERCISES if e.cases], ids=lambda exercise: exercise.name
+)
 def test_no_cheat_passes(exercise):
     """Each tries something without the exercise: a constant, an input, the example, the key."""
-    if not exercise.cases:
-        return
     solution = own_solution(exercise)
     shown = min(exercise.cases, key=lambda case: exercises._size(case))
     answers = [solution(*copy.deepcopy(case)) for case in exercise.cases]
