@@ -107,6 +107,9 @@ lab: $(MODEL_TRIED)  ## open the series in JupyterLab, at the first notebook: TR
 NOISE_IN ?=
 export NOISE_IN
 
+# Tests read English words.
+test test-python test-notebooks test-noise test-ui check-torch check-lowest check-cpus: override export TRANSLATION :=
+
 # One thread each: workers with more would wait for one another.
 test test-python test-notebooks test-noise check-torch check-lowest: export OMP_NUM_THREADS ?= 1
 
@@ -158,6 +161,7 @@ $(BOOK_INSTALLED): docs/constraints.txt $(INSTALLED)
 SPHINX := python -m sphinx --fresh-env --write-all --fail-on-warning --keep-going -b html
 
 book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, from what the notebooks hold: TRANSLATION=zh_CN with a Chinese one
+	$(if $(TRANSLATION),python -m tools.translations.program $(TRANSLATION))
 	$(if $(TRANSLATION),TRANSLATION=$(TRANSLATION) $(SPHINX) docs docs/_build/html/$(TRANSLATION))
 	TRANSLATION= RECORDED=$(TRANSLATION) $(SPHINX) docs docs/_build/html
 

@@ -1,7 +1,7 @@
 """``python -m tools.translations.notebooks zh_CN`` writes the series in another language.
 
 ``notebooks/zh_CN/`` gets the same notebooks, cells and outputs; their Markdown comes from the
-catalogues. A file that its reader has changed since it was written stays as it is.
+catalogues, and so do the program's words, once a cell has run. A file that its reader has changed since it was written stays as it is.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ import nbformat
 from tools import glossary, questions_page, symptoms_page
 from tools.notebook_files import NOTEBOOKS, notebook_paths, read
 from tools.questions_page import anchor
+from tools.translations import program
 from tools.translations.blocks import replace
 from tools.translations.catalogues import Say, speaker
 
@@ -96,6 +97,9 @@ def fingerprint(content: bytes) -> str:
 
 if __name__ == "__main__":
     language = sys.argv[1]
+    if language not in (known := program.languages()):
+        sys.exit(f"There is no translation {language}. There are {', '.join(known)}.")
+    program.write(language)
     folder = NOTEBOOKS / language
     for name in write(folder, lambda name: speaker(language, name)):
         print(f"{folder / name} is yours: left as it is. Delete it to get the present one.")

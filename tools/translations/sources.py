@@ -6,6 +6,7 @@ from nbformat import NotebookNode
 
 from tools import glossary, questions_page, symptoms_page
 from tools.notebook_files import NOTEBOOKS, notebook_paths, read
+from tools.translations import program
 from tools.translations.blocks import blocks
 from tools.translations.catalogues import Messages, Say
 
@@ -50,6 +51,7 @@ def catalogues() -> dict[str, Messages]:
     found["questions"] = said_by(questions_page.page)
     found["symptoms"] = said_by(symptoms_page.page)
     found["glossary"] = said_by(glossary.page)
+    found[program.NAME] = program.messages()
     front_page = blocks(FRONT_PAGE.read_text("utf-8"))
     found["book"] = dict.fromkeys([*front_page, *BOOK_WORDS], "")
     return found
