@@ -9,6 +9,7 @@ from tools.notebook_files import NOTEBOOKS, notebook_paths, read
 from tools.translations import catalogues, notebooks
 from tools.translations.blocks import CODE_OR_FORMULA, replace
 from tools.translations.checks import faults
+from tools.translations.traditional import traditional
 
 CATALOGUES = [(file.parts[-3], file.stem) for file in catalogues.LOCALE.glob("*/*/*.po")]
 ENGLISH = "The **query** $q=xW_q$ of `x` asks ([why?](#Why)); 3 of 0.60 match."
@@ -129,3 +130,35 @@ def test_traditional_letters_keep_what_their_source_holds(name):
         found = faults(text, say(text))
         assert not [fault for fault in found if not fault.startswith("bold terms")], say(text)
         assert not re.search("[这们个对]", say(text)), say(text)
+
+
+@pytest.mark.parametrize(
+    ("simplified", "english", "taiwan"),
+    [
+        ("三个数组成一个向量", "three numbers make up a vector", "三個數組成一個向量"),
+        ("钟表的指针", "the hands of a clock", "鐘錶的指針"),
+        ("抛出的结果", "how the coins fell", "拋出的結果"),
+        ("循环翻译模型", "a recurrent translator", "循環翻譯模型"),
+        ("训练循环", "a training loop", "訓練迴圈"),
+        ("一次查找", "one look-up", "一次查找"),
+        ("舍入", "rounding", "捨入"),
+        ("单元格里、函数里、总和里", "in the cell", "儲存格裡、函式裡、總和裡"),
+        ("一公里", "a kilometre", "一公里"),
+        ("不复制", "without a copy", "不複製"),
+        ("二进制位", "bits", "位元"),
+        ("映射", "a map", "映射"),
+        ("通过测试", "to pass a test", "通過測試"),
+        ("词元后面", "after the token", "詞元後面"),
+        ("划算", "it pays", "划算"),
+        ("“猫”", "“cat”", "「貓」"),
+        ("每一行的和", "the sum of a row", "每一列的和"),
+        ("各行各列", "rows and columns", "各列各行"),
+        ("并行地运行，进行排列", "rows run in parallel", "平行地執行，進行排列"),
+        ("这个类属于一类", "this class is of one kind", "這個類別屬於一類"),
+        ("用**随机失活**（dropout）。", "with **dropout**.", "用**dropout**。"),
+        ("返回均值", "returns the mean", "回傳平均值"),
+        ("掩码报错，打印注释", "the mask raises", "遮罩出錯，印出註解"),
+    ],
+)
+def test_taiwan_has_words_of_its_own(simplified, english, taiwan):
+    assert traditional(simplified, english) == taiwan

@@ -49,7 +49,7 @@ def speaker(language: str, name: str) -> Say:
     """
     if language == "zh_TW":
         said = shown(read("zh_CN", name))
-        return cache(lambda text: traditional(said[text]) if text in said else text)
+        return cache(lambda text: traditional(said[text], text) if text in said else text)
     said = shown(read(language, name))
     return lambda text: said.get(text, text)
 

@@ -1,7 +1,8 @@
 """``python -m tools.translations.notebooks zh_CN`` writes the series in another language.
 
 ``notebooks/zh_CN/`` gets the same notebooks, cells and outputs; their Markdown comes from the
-catalogues, and so do the program's words, once a cell has run. A file that its reader has changed since it was written stays as it is.
+catalogues, and so do the program's words, once a cell has run. A file that its reader has changed
+since it was written stays as it is.
 """
 
 import hashlib
