@@ -59,6 +59,14 @@ def translate_first_page(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] = replace(source[0], speak("book"))
 
 
+def say_which_are_english(app: Sphinx, page: nodes.document) -> None:
+    """Tell a browser and a screen reader which pages of a translated book are English."""
+    name = page.settings.env.docname
+    if LANGUAGE and name != "index" and not name.startswith("notebooks/"):
+        for section in page.findall(nodes.section):
+            section["classes"].append("language-en")
+
+
 def add_switch(app: Sphinx, name: str, template: str, context: dict[str, Any], *_: Any) -> None:
     """Lead from each page to the same page in the languages that have been built."""
     root = "../" * name.count("/")
@@ -73,5 +81,6 @@ def add_switch(app: Sphinx, name: str, template: str, context: dict[str, Any], *
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_transform(NameSections)
     app.connect("source-read", translate_first_page)
+    app.connect("doctree-read", say_which_are_english)
     app.connect("html-page-context", add_switch, priority=502)  # once the theme has its own
     return {"parallel_read_safe": True, "parallel_write_safe": True}
