@@ -148,16 +148,21 @@ def heatmap(
     if signed and not (matrix[~hide] < 0).any():  # no half of it for numbers that are not there
         bar.ax.set_ylim(0, colours.norm.vmax)
     if numbered:
-        _write_numbers(ax, matrix, hide, colours, size=9 * min(1, MOST_ANNOTATED / columns))
-    _name(ax, title, xlabel, ylabel)
+        grounds, numbers = colours.to_rgba(matrix), written(matrix, hide, decimals=2, longest=8)
+        look = {"ha": "center", "va": "center", "fontsize": 9 * min(1, MOST_ANNOTATED / columns)}
+        for i, j in np.argwhere(~hide):
+            tone = ink(to_hex(grounds[i, j]))
+            ax.text(j + 0.5, i + 0.5, numbers[i][j], color=tone, **look)
+    title, xlabel, ylabel = _name(ax, title, xlabel, ylabel)
     _label(ax.xaxis, keys, wide, rotation=45)
     _label(ax.yaxis, queries, high, rotation=0)
-    names = (visible(name, LONGEST_SAID) for name in (title, ylabel, xlabel))
-    said = "Heatmap: {}. Rows: {}; columns: {}.".format(*names)
+    heading = f"Heatmap: {title}. Rows: {ylabel}; columns: {xlabel}."
     if max(rows, columns) > FINEST:
-        said += " Several numbers share a cell of the picture, which shows the one farthest from 0."
-    ax.numbers = f"{said}\n{table(matrix, hide, queries, keys)}"
-    ax.description = ax.numbers if describe_values else said
+        heading += (
+            " Several numbers share a cell of the picture, which shows the one farthest from 0."
+        )
+    ax.numbers = f"{heading}\n{table(matrix, hide, queries, keys)}"
+    ax.description = ax.numbers if describe_values else heading
     return ax
 
 
@@ -322,17 +327,6 @@ def _draw_cells(
         ax.add_artist(PathPatch(Path.make_compound_path_from_polys(corners), **hatched))
 
 
-def _write_numbers(
-    ax: Axes, matrix: np.ndarray, hide: np.ndarray, colours: ScalarMappable, size: float
-) -> None:
-    """Write a number into every cell that is not hidden, in the ink that its colour asks for."""
-    grounds, numbers = colours.to_rgba(matrix), written(matrix, hide, decimals=2, longest=8)
-    middle = {"ha": "center", "va": "center", "fontsize": size}
-    for row, column in np.argwhere(~hide):
-        tone = ink(to_hex(grounds[row, column]))
-        ax.text(column + 0.5, row + 0.5, numbers[row][column], color=tone, **middle)
-
-
 def line_plot(
     x: Any,
     lines: Mapping[str, Any],
@@ -389,23 +383,27 @@ def line_plot(
     if logx and marker and len(points) <= MOST_TICKS:
         ticks = points[np.isfinite(points)]
         ax.set_xticks(ticks, [f"{value:g}" for value in ticks])
-    _name(ax, title, xlabel, ylabel)
+    title, xlabel, ylabel = _name(ax, title, xlabel, ylabel)
     ax.grid(alpha=0.3)
     if len(curves) > 1:
-        _add_legend(ax, ax.lines[-len(curves) :], [*lines])
-    title, xlabel, ylabel = (visible(name, LONGEST_SAID) for name in (title, xlabel, ylabel))
+        columns = -(-len(curves) // MOST_TICKS)
+        look = {"ncols": columns, "fontsize": 10 if columns == 1 else 6}
+        # matplotlib itself would pass over a name that begins with _
+        legend = ax.legend(ax.lines[-len(curves) :], ["."] * len(curves), **look)
+        for text, name in zip(legend.get_texts(), lines, strict=True):
+            write(text, name, LONGEST_NAME)
     names = [visible(name, LONGEST_NAME) for name in lines]
-    said = [f"Line plot: {title}. Horizontal: {xlabel}; vertical: {ylabel}."]
-    numbers = [f"{xlabel}: {_several([f'{value:g}' for value in points])}"]
+    numbers = [f"{xlabel}: {' '.join(excerpt([f'{x:g}' for x in points], MOST_SAID))}"]
     numbers += [
-        f"{name}: {_several([number(value, decimals) for value in values])}"
+        f"{name}: {' '.join(excerpt([number(y, decimals) for y in values], MOST_SAID))}"
         for name, values in zip(names, curves, strict=True)
     ]
-    numbers = excerpt(numbers, MOST_PARTS)
+    words = excerpt(numbers, MOST_PARTS)
     if not describe_values:
-        ax.numbers = "\n".join(numbers)
-        numbers = excerpt([f"curve: {name}" for name in names], MOST_PARTS)
-    ax.description = "\n".join([*said, *numbers])
+        ax.numbers = "\n".join(words)
+        words = excerpt([f"curve: {name}" for name in names], MOST_PARTS)
+    heading = f"Line plot: {title}. Horizontal: {xlabel}; vertical: {ylabel}."
+    ax.description = "\n".join([heading, *words])
     return ax
 
 
@@ -423,22 +421,12 @@ def _drawable(values: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(values), np.clip(values, -LARGEST, LARGEST), np.nan)
 
 
-def _several(texts: Sequence[str]) -> str:
-    return " ".join(excerpt(texts, MOST_SAID))
-
-
-def _name(ax: Axes, title: str, xlabel: str, ylabel: str) -> None:
-    write(ax.set_title(""), title)
-    write(ax.set_xlabel(""), xlabel)
-    write(ax.set_ylabel(""), ylabel)
-
-
-def _add_legend(ax: Axes, lines: Sequence[Any], names: Sequence[str]) -> None:
-    """Name every curve; matplotlib itself would pass over a name that begins with ``_``."""
-    columns = -(-len(names) // MOST_TICKS)
-    legend = ax.legend(lines, ["."] * len(names), ncols=columns, fontsize=10 if columns == 1 else 6)
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        write(text, name, LONGEST_NAME)
+def _name(ax: Axes, title: str, xlabel: str, ylabel: str) -> list[str]:
+    """Write the title and the names of the axes, and return them as they are described."""
+    names = {ax.set_title(""): title, ax.set_xlabel(""): xlabel, ax.set_ylabel(""): ylabel}
+    for text, name in names.items():
+        write(text, name)
+    return [visible(name, LONGEST_SAID) for name in names.values()]
 
 
 def bar_panels(labels: Sequence[str], panels: Mapping[str, Any]) -> DescribedFigure:
@@ -486,6 +474,6 @@ def bar_panels(labels: Sequence[str], panels: Mapping[str, Any]) -> DescribedFig
             f"{visible(label, LONGEST_NAME)} {number(value, decimals=4)}"
             for label, value in zip(labels, values, strict=True)
         ]
-        said = ", ".join(excerpt(numbers, MOST_SAID))
-        ax.description = f"Bars: {visible(title, LONGEST_SAID)}. {said}"
+        numbers = ", ".join(excerpt(numbers, MOST_SAID))
+        ax.description = f"Bars: {visible(title, LONGEST_SAID)}. {numbers}"
     return figure

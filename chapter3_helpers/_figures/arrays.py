@@ -88,9 +88,9 @@ def coarse(values: np.ndarray, hide: np.ndarray, most: int) -> tuple[np.ndarray,
 
 def check_labels(expected: int, **labels: Sequence[str]) -> None:
     """Refuse labels that are not as many as expected."""
-    for name, found in labels.items():
-        if len(found) != expected:
-            raise ValueError(f"{name} must hold {expected} labels, got {len(found)}")
+    for name, texts in labels.items():
+        if len(texts) != expected:
+            raise ValueError(f"{name} must hold {expected} labels, got {len(texts)}")
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:

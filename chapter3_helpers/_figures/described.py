@@ -31,8 +31,8 @@ class DescribedFigure(Figure):
     @property
     def description(self) -> str:
         """What the figure shows, panel by panel, as far as it is the same in every run."""
-        panels = [getattr(ax, "description", "") for ax in self.axes]
-        return _lines([self.caption, *panels])
+        panels = (getattr(ax, "description", "") for ax in self.axes)
+        return "\n".join(filter(None, [self.caption, *panels]))
 
     @property
     def alt(self) -> str:
@@ -41,7 +41,7 @@ class DescribedFigure(Figure):
         for ax in self.axes:
             description, numbers = (getattr(ax, name, "") for name in ("description", "numbers"))
             panels += [numbers] if description in numbers else [description, numbers]
-        return _lines([self.caption, *panels])
+        return "\n".join(filter(None, [self.caption, *panels]))
 
     @property
     def shows(self) -> str:
@@ -59,10 +59,6 @@ class DescribedFigure(Figure):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         data = {"image/png": self.to_png(), "text/plain": self.description}
         return data, {"image/png": {"alt": self.alt, "shows": self.shows}}
-
-
-def _lines(parts: Sequence[str]) -> str:
-    return "\n".join(part for part in parts if part)
 
 
 class DescribedAxes(Axes):

@@ -72,10 +72,9 @@ def font_families(text: str) -> tuple[str, ...] | None:
     for entry in font_manager.fontManager.ttflist if missing else ():
         if "Last Resort" in entry.name:  # it has a box for every character
             continue
-        found = missing & _font_characters(entry.fname)
-        if found:
+        if drawn := missing & _font_characters(entry.fname):
             families.append(entry.name)
-            missing -= found
+            missing -= drawn
         if not missing:
             break
     return None if missing else tuple(families)

@@ -37,31 +37,14 @@ How to write one for a topic:
 - An arrow goes straight, or turns once between the columns, or as ``via`` says. One that would have
   to cross a block is refused. Several sources may share one, as in
   ``Arrow(("queries", "keys"), "scores", "@ keys.T")``; it may end at a bracket, named by its text.
-- Names are what arrows call a block by, so each is there once; ``caption`` is what the reader
-  sees. Of heads in rows below each other the first alone has captions, the others ``""``.
+- Arrows call a block by its name, which is there once, or by a ``key`` where a title comes from
+  outside. ``caption`` is what the reader sees. Of heads in rows below each other the first alone
+  has captions, the others ``""``.
 - Names and words on arrows are those of the notebooks: ``queries``, ``@ W_query``, ``softmax``.
 - The colours of queries, keys and values stay theirs; positive numbers have that colour, negative
   ones are grey. ``limit`` gives two blocks one scale, so that dividing looks paler.
 - ``Block`` and ``Diagram`` refuse what does not fit; a topic's function checks nothing again.
 - Add it to the table of ``tests/diagrams/test_builders.py`` in several sizes, and look at it.
-
-What is here:
-
-    map                 all of attention, at the top of every notebook
-    attention           from x to context, one head or several
-    dot_products        a shadow, one query and its mixture, row times column
-    trainable_qkv       one token in three roles
-    multihead_wrapper   where every head looks, and where it puts what it finds
-    fused_multihead     a projection cut into heads, whose numbers each gets, where findings meet
-    positions           query and key turned together, clocks that count
-    recurrent           encoder and decoder: through one state, or with a look back at all
-    induction_heads     what the first layer writes, and how the second uses it
-    handmade_transformer  the last letter's way to its logits
-    grouped_query       query heads that share keys, a cache that grows by a row
-    performance         the tensors that softmax stores, and a row that is read in tiles
-    tensor_parallel     which weights and heads live where, the sum that joins them, the ring
-    transformer_block   one word's way through whole blocks
-    core/               what diagrams are made of, and how they are drawn
 """
 
 from chapter3_helpers.diagrams.attention import attention_diagram

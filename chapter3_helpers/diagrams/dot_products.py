@@ -16,21 +16,8 @@ MOST_NUMBERED = 8  # rows or columns; beyond that their numbers would make it to
 
 
 def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
-    """Draw the shadow that each of some vectors casts on the line of another.
-
-    Args:
-        a: (n, 2), one vector for each panel.
-        b: (2,), the vector on whose line the shadows fall.
-        dots: (n,), their dot products.
-        titles: one for each panel; three panels stand side by side.
-
-    >>> print(shadow_diagram([[0.0, 1.0]], [1.0, 0.0], dots=[0.0], titles=["90°"]))
-    Diagram: The shadow of a on b.
-    90°:
-    a: (0.0000, 1.0000)
-    b: (1.0000, 0.0000)
-    shadow of a on the line of b: length 0.0000
-    """
+    """Draw the shadow that each vector of ``a``, (n, 2), casts on the line of ``b``, (2,), above
+    their dot products ``dots``, (n,): a panel each, three side by side."""
     a, b, dots = map(to_array, (a, b, dots))
     look = {"labels": ["a", "b"], "kinds": ["query", "key"], "shadow": (0, 1), "size": 178}
     look["reach"] = 1.4 * max(np.linalg.norm(each) for each in (*a, b))
@@ -40,6 +27,7 @@ def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
             (panel % 3, panel // 3),
             np.stack([vector, b]),
             shape=f"a · b = {float(dot):z.2f}",
+            key=f"panel {panel}",
             **look,
         )
         for panel, (title, vector, dot) in enumerate(zip(titles, a, dots, strict=True))
@@ -65,12 +53,6 @@ def one_query_diagram(
         weights: (T,), the scores after softmax, to go on to the mixture.
         context: (d,), the mixture.
         tokens: their names.
-
-    >>> import numpy as np
-    >>> x = np.array([[1.0, 0.0], [1.0, 1.0]])
-    >>> print(one_query_diagram(x, 0, x @ x[0], tokens=["a", "b"]).description[:91])
-    Diagram: The query a against every key.
-    x (2, 2) and query a (2,) -> · query -> scores (2,)
     """
     x, scores = to_array(x), to_array(scores)
     column = {"shape": f"({len(x)},)", "numbers": True}
@@ -102,20 +84,8 @@ def one_query_diagram(
 def product_diagram(
     queries: Any, keys: Any, scores: Any, *, query: int, key: int, tokens: Sequence[str]
 ) -> Diagram:
-    """Draw a matrix product as it is laid out by hand: row times column makes a cell.
-
-    Args:
-        queries: (T, d).
-        keys: (T, d); they are drawn transposed, above the scores.
-        scores: (T, T), their product.
-        query, key: the row and the column to be marked.
-        tokens: the names of both.
-
-    >>> import numpy as np
-    >>> x = np.array([[1.0, 0.0], [1.0, 1.0]])
-    >>> product_diagram(x, x, x @ x.T, query=0, key=1, tokens=["a", "b"]).title
-    'Row a times column b makes one score'
-    """
+    """Draw queries (T, d) @ keys.T (d, T) = scores (T, T) as it is laid out by hand: the row of
+    ``query`` times the column of ``key`` makes a cell."""
     numbers = len(scores) <= MOST_NUMBERED
     above = {"columns": tokens, "marked_column": key, "numbers": numbers}
     aside = {"rows": tokens, "marked_row": query, "numbers": numbers}

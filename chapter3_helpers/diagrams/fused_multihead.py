@@ -18,22 +18,9 @@ def split_diagram(
 ) -> Diagram:
     """Follow the numbers of every token, by colour, through a cut into two heads and back.
 
-    All numbers are the rows of the tokens that they belong to: 0, 1, 2, ...
-
-    Args:
-        projected: (T, 2 * D).
-        viewed: (T, 2, D), the same numbers cut by ``view``.
-        heads: (2, T, D), that transposed.
-        wrong: (2, T, D), cut by ``view`` alone.
-        tokens: their names.
-
-    >>> import numpy as np
-    >>> owners = np.array([[0, 0], [1, 1]])
-    >>> viewed = owners.reshape(2, 2, 1)
-    >>> heads, wrong = viewed.transpose(1, 0, 2), owners.reshape(2, 2, 1)
-    >>> diagram = split_diagram(owners, viewed, heads, wrong, ["cat", "dog"])
-    >>> diagram["view alone: head 0"].values.tolist()  # both rows are those of cat
-    [[0.0], [0.0]]
+    Each number is the row of the token that it belongs to: of ``projected`` (T, 2 * D), of
+    ``viewed`` (T, 2, D), of ``heads``, that transposed, and of ``wrong`` (2, T, D), cut by ``view``
+    alone.
     """
     projected, viewed, heads, wrong = map(to_array, (projected, viewed, heads, wrong))
     T, _, D = viewed.shape
@@ -62,21 +49,10 @@ def split_diagram(
 
 
 def out_proj_diagram(found: Any, weight: Any, output: Any, bias: Any = None) -> Diagram:
-    """Draw how ``out_proj`` makes one vector of what all heads found for one token.
+    """Draw how ``out_proj`` makes one vector, (d_out,), of what all heads found for one token.
 
-    Every head owns a block of columns. The findings of different heads first meet in the sum
-    along a row.
-
-    Args:
-        found: what each head found, (H, D).
-        weight: of ``out_proj``, (d_out, H * D).
-        output: what comes out, (d_out,).
-        bias: whether one is added is said, (d_out,).
-
-    >>> import numpy as np
-    >>> diagram = out_proj_diagram(np.ones((2, 3)), np.ones((4, 6)), np.full(4, 6.0))
-    >>> print(diagram.description.splitlines()[3])
-    columns 0 to 2 (4, 3) + columns 3 to 5 (4, 3) -> row sums -> output (4, 1)
+    Every head owns a block of columns of ``weight``, (d_out, H * D). What the heads ``found``,
+    (H, D), first meets in the sum along a row. Of ``bias`` is said whether there is one.
     """
     found, weight, output = map(to_array, (found, weight, output))
     H, D = found.shape

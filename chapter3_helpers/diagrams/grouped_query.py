@@ -14,17 +14,8 @@ MOST_NUMBERS = 3  # of each query and key, that are drawn
 
 
 def sharing_diagram(queries: Any, keys: Any) -> Diagram:
-    """Draw which key head each query head reads: neighbours share one.
-
-    Args:
-        queries: (H, T, D).
-        keys: (K, T, D), where K divides H.
-
-    >>> import numpy as np
-    >>> diagram = sharing_diagram(np.ones((4, 5, 8)), np.ones((2, 5, 8)))
-    >>> [arrow.target for arrow in diagram.arrows]
-    ['keys 0', 'keys 0', 'keys 1', 'keys 1']
-    """
+    """Draw which of the heads of keys (K, T, D) each head of queries (H, T, D) reads: neighbours
+    share one."""
     queries, keys = to_array(queries), to_array(keys)
     H, K = len(queries), len(keys)
     blocks = [
@@ -36,17 +27,8 @@ def sharing_diagram(queries: Any, keys: Any) -> Diagram:
 
 
 def cache_diagram(keys: Any, lengths: Sequence[int], tokens: Sequence[str]) -> Diagram:
-    """Draw the keys that a cache holds after each of some numbers of tokens, the newest marked.
-
-    Args:
-        keys: of one head, (S, D).
-        lengths: how many of them there were, one for each panel.
-        tokens: the names of all S tokens.
-
-    >>> diagram = cache_diagram([[1.0], [2.0], [3.0]], lengths=[2, 3], tokens=["a", "b", "c"])
-    >>> diagram["3 keys"].marked_row
-    2
-    """
+    """Draw the keys (S, D) that a cache holds after each of some numbers of tokens, the newest
+    marked."""
     keys = to_array(keys)
     blocks = [
         Block(

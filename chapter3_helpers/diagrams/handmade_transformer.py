@@ -13,17 +13,8 @@ TOKEN_COLUMNS, SCRATCH = slice(5, 7), slice(7, 8)
 
 
 def last_row_diagram(run: Mapping[str, Any], tokens: Sequence[str]) -> Diagram:
-    """Draw how the last token's weights become its two logits.
-
-    Args:
-        run: what ``handmade_transformer.forward`` returned.
-        tokens: the T letters.
-
-    >>> from chapter3_helpers.handmade_transformer import MODEL, forward, tokenize
-    >>> diagram = last_row_diagram(forward(tokenize("aab"), MODEL), "aab")
-    >>> diagram["logits"].values.tolist()
-    [[1024.0, 1.0]]
-    """
+    """Draw how the last token's weights become its two logits, in a run of
+    ``handmade_transformer.forward`` on these letters."""
     weights, values = to_array(run["weights"])[-1], to_array(run["values"])
     context, update, embedding = (to_array(run[n])[-1] for n in ("context", "update", "embedding"))
     logits = to_array(run["logits"])[-1]

@@ -24,23 +24,9 @@ def induction_diagram(
 ) -> Diagram:
     """Draw how the last letter of a text finds the letter that comes next.
 
-    In the upper row an earlier letter reads the one before it, and keeps that beside what it was.
-    In the lower row the last letter finds it by this, and its letter becomes the likeliest.
-
-    Args:
-        letters: the text.
-        found: the place of the letter that is found.
-        first_weights: what the first layer gives each letter for the one that is found, (T,).
-        x, x_after: the vector of that letter before and after the first layer, (d,) each.
-        second_weights: what the second layer gives each letter for the last one, (T,).
-        candidates: some letters that could be next.
-        probabilities: what the model gives them, a number each.
-
-    >>> import numpy as np
-    >>> ones, looks = np.ones(4), np.eye(3)
-    >>> diagram = induction_diagram("aba", 1, looks[0], ones, ones, looks[1], ["b"], [1.0])
-    >>> print(diagram.description.splitlines()[2])
-    “a”, place 2 (1,) -> looks -> second layer (1, 3) -> copies -> next letter (1, 1)
+    In the upper row the letter at the place ``found`` reads the one before it: its vector ``x``,
+    (d,), becomes ``x_after``, by ``first_weights``, (T,). In the lower row the last letter finds it
+    by this, with ``second_weights``, (T,), and its letter becomes the likeliest candidate.
     """
     names = [*letters]
     earlier, last = f"“{names[found]}”, place {found}", f"“{names[-1]}”, place {len(names) - 1}"

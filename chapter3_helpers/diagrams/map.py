@@ -1,6 +1,11 @@
-"""The map: all of attention in one picture, which grows from notebook to notebook."""
+"""The map: all of attention in one picture, which grows from notebook to notebook.
+
+Its boxes are named by the steps of attention. What a step makes has the name that it has in
+``attention_diagram`` too.
+"""
 
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,33 +31,39 @@ STEPS = {
     "feed-forward": (9, (4, 3), "signed", "(T, d)"),
     "logits": (9, (4, 4), "signed", "(T, vocabulary)"),
 }
+MADE_BY = {
+    "scale": "scaled",
+    "mask": "masked",
+    "softmax": "weights",
+    "dropout": "dropped",
+    "mix": "context",
+}
 HEAD = ("queries", "keys", "values", "scores", "mask", "scale", "softmax", "dropout", "mix")
 # Before notebook 03 a token is query, key and value itself: the map has these steps alone, here.
 FIRST = {"tokens": (0, 0), "x": (0, 1), "scores": (1, 0), "softmax": (2, 0), "mix": (2, 1)}
-ARROWS = {  # what happens on the way
-    ("tokens", "x"): "",
-    ("positions", "x"): "+",
-    ("x", "queries"): "",
-    ("x", "keys"): "",
-    ("x", "values"): "",
-    (("queries", "keys"), "scores"): "",
-    ("scores", "mask"): "",
-    ("mask", "scale"): "",
-    ("scale", "softmax"): "",
-    ("softmax", "dropout"): "",
-    (("dropout", "values"), "mix"): "",
-    ("mix", "concat"): "",
-    ("concat", "out_proj"): "",
-    ("out_proj", "feed-forward"): "",
-}
-FIRST_ARROWS = {
-    ("tokens", "x"): "",
-    ("x", "scores"): "",
-    ("scores", "softmax"): "",
-    (("softmax", "x"), "mix"): "",
-}
+ARROWS = (
+    Arrow("tokens", "x"),
+    Arrow("positions", "x", "+"),
+    Arrow("x", "queries"),
+    Arrow("x", "keys"),
+    Arrow("x", "values"),
+    Arrow(("queries", "keys"), "scores"),
+    *(Arrow(*ends) for ends in pairwise(("scores", "mask", "scale", "softmax", "dropout"))),
+    Arrow(("dropout", "values"), "mix"),
+    Arrow("mix", "concat"),
+    Arrow("concat", "out_proj"),
+)
+FIRST_ARROWS = (
+    Arrow("tokens", "x"),
+    Arrow("x", "scores"),
+    Arrow("scores", "softmax"),
+    Arrow(("softmax", "x"), "mix"),
+)
 # From notebook 09 on the map is that of a block: what is added, and put out at the end.
-BLOCK = {("out_proj", "feed-forward"): "+ x", ("feed-forward", "logits"): "+ x, output"}
+ARROWS_OF_A_BLOCK = (
+    Arrow("out_proj", "feed-forward", "+ x"),
+    Arrow("feed-forward", "logits", "+ x, output"),
+)
 NORMS = "A norm stands before queries, keys and values, before feed-forward, and before output."
 BRACKETS = {"heads": (6, HEAD), "cache": (12, ("keys", "values"))}
 BUILT_IN = {name: notebook for name, (notebook, *_) in {**BRACKETS, **STEPS}.items()}
@@ -105,9 +116,7 @@ def attention_map(notebook: int | None = None, shapes: dict[str, str] | None = N
     built = (state_in(notebook, step) != "grey" for step in ("queries", "mask", "dropout"))
     projected, masked, dropped = built
     whole = state_in(notebook, "logits") != "grey"
-    arrows = ARROWS if projected else FIRST_ARROWS
-    if whole:
-        arrows = arrows | BLOCK
+    rest = ARROWS_OF_A_BLOCK if whole else (Arrow("out_proj", "feed-forward"),)
     numbers = example_numbers(projected, masked, dropped)
 
     # the box of the mask is always hatched, the weights only once there is a mask
@@ -127,7 +136,7 @@ def attention_map(notebook: int | None = None, shapes: dict[str, str] | None = N
             Block(
                 name,
                 at,
-                numbers[name],
+                numbers[MADE_BY.get(name, name)],
                 kind=kind,
                 shape=(shapes or {}).get(name, shape),
                 state=state,
@@ -143,7 +152,7 @@ def attention_map(notebook: int | None = None, shapes: dict[str, str] | None = N
         note=". ".join([*notes, NORMS] if whole else notes),
         cell=12,
         blocks=blocks,
-        arrows=[Arrow(*ends, text) for ends, text in arrows.items()],
+        arrows=(*ARROWS, *rest) if projected else FIRST_ARROWS,
         brackets=[
             Bracket(name, blocks, state_in(notebook, name))
             for name, (_, blocks) in BRACKETS.items()
@@ -186,9 +195,9 @@ def example_numbers(projected: bool, masked: bool, dropped: bool) -> dict:
     if not projected:
         queries = keys = values = x
     scores = queries @ keys.T
-    logits = scores / np.sqrt(2) if projected else scores
+    scaled = scores / np.sqrt(2) if projected else scores
     hidden = np.triu(np.ones((3, 3), bool), 1)
-    exponentials = np.exp(np.where(hidden & masked, -np.inf, logits))
+    exponentials = np.exp(np.where(hidden & masked, -np.inf, scaled))
     weights = exponentials / exponentials.sum(axis=1, keepdims=True)
     kept = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 1]]) if dropped else 1
     context = (weights * kept) @ values
@@ -200,11 +209,11 @@ def example_numbers(projected: bool, masked: bool, dropped: bool) -> dict:
         "keys": keys,
         "values": values,
         "scores": scores,
-        "mask": scores,
-        "scale": logits,
-        "softmax": weights,
-        "dropout": weights * kept,
-        "mix": context,
+        "masked": scores,
+        "scaled": scaled,
+        "weights": weights,
+        "dropped": weights * kept,
+        "context": context,
         "concat": np.concatenate([context, generator.normal(size=(3, 2))], axis=1),
         "out_proj": generator.normal(size=(3, 3)),
         "feed-forward": generator.normal(size=(3, 3)),

@@ -15,35 +15,20 @@ FAINTEST = 0.02  # a smaller weight has no arrow
 def rows_diagram(
     rows: Mapping[str, Any], tokens: Sequence[str], questions: Sequence[str], title: str
 ) -> Diagram:
-    """Draw rows of weights, what each of them mixes, and which questions that has to answer.
-
-    Args:
-        rows: whose row it is -> weights, (T,).
-        tokens: the T tokens.
-        questions: what each row is asked.
-        title: what is drawn.
-
-    >>> rows = {"one head": [0.5, 0.0, 0.5]}
-    >>> print(rows_diagram(rows, ["Ann", "thanked", "Bob"], ["who? whom?"], "One row"))
-    Diagram: One row.
-    one head (3,) -> row 1 (1,) -> asked 1 (1,)
-    one head (3,):
-    Ann    thanked    Bob
-    0.5000  0.0000 0.5000
-    row 1: Ann + Bob
-    asked 1: who? whom?
-    """
+    """Draw rows of weights (T,), named by whose row it is, what each of them mixes, and which
+    question that has to answer."""
+    look = {"kind": "weights", "columns": tokens, "numbers": True}
     blocks, arrows = [], []
     for i, ((name, row), question) in enumerate(zip(rows.items(), questions, strict=True)):
         row = to_array(row)
         mixed = " + ".join(token for weight, token in zip(row, tokens, strict=True) if weight > 0)
-        look = {"kind": "weights", "columns": tokens, "numbers": True}
+        weights, mixture, asked = f"weights {i + 1}", f"row {i + 1}", f"asked {i + 1}"
         blocks += [
-            Block(name, (0, i), row, **look),
-            one_word(f"row {i + 1}", (1, i), mixed),
-            one_word(f"asked {i + 1}", (2, i), question),
+            Block(name, (0, i), row, key=weights, **look),
+            one_word(mixture, (1, i), mixed),
+            one_word(asked, (2, i), question),
         ]
-        arrows += [Arrow(name, f"row {i + 1}"), Arrow(f"row {i + 1}", f"asked {i + 1}")]
+        arrows += [Arrow(weights, mixture), Arrow(mixture, asked)]
     return Diagram(title, blocks, arrows)
 
 
@@ -56,20 +41,9 @@ def heads_diagram(
 ) -> Diagram:
     """Draw where every head looks from one token, where it puts what it finds, and what is read.
 
-    Args:
-        weights: the row of that token in every head, (H, T).
-        contexts: its context vector from every head, (H, D).
-        tokens: the T tokens.
-        title: what is drawn.
-        answers: question -> the vector that a linear layer makes of all contexts for it, and the
-            word that is most like this vector.
-
-    >>> import numpy as np
-    >>> diagram = heads_diagram([[1.0, 0.0], [0.5, 0.5]], np.ones((2, 3)), "ab")
-    >>> print("\\n".join(diagram.description.splitlines()[:3]))
-    Diagram: Heads side by side.
-    token 1 (1,) -> 1.0000 -> head 0 (3 numbers)
-    token 1 (1,) -> 0.5000 -> head 1 (3 numbers)
+    ``weights`` (H, T) are the rows of that token, ``contexts`` (H, D) its context vectors.
+    ``answers`` has for a question the vector that a linear layer makes of all contexts, and the
+    word that is most like this vector.
     """
     weights, contexts = to_array(weights), to_array(contexts)
     heads, width = contexts.shape
@@ -92,12 +66,12 @@ def heads_diagram(
     ]
     arrows.append(Arrow(tuple(names), "concat", "side by side"))
     for place, (question, (vector, word)) in zip(places, (answers or {}).items(), strict=False):
-        vector, answer = to_array(vector), f"answer to {question}"
-        shape = f"({vector.size} numbers)"
+        vector, asked, answer = to_array(vector), f"question {place}", f"answer to {question}"
+        look = {"shape": f"({vector.size} numbers)", "limit": size_of(vector)}
         blocks += [
-            Block(question, (place, 3), vector[None], shape=shape, limit=size_of(vector)),
+            Block(question, (place, 3), vector[None], key=asked, **look),
             one_word(answer, (place, 4), word),
         ]
         words = "linear layer" if place == places[0] else ""
-        arrows += [Arrow("concat", question, words, via="below"), Arrow(question, answer)]
+        arrows += [Arrow("concat", asked, words, via="below"), Arrow(asked, answer)]
     return Diagram(title, blocks, arrows)

@@ -13,16 +13,10 @@ from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
 
 def tiles_diagram(scores: Sequence[Any], values: Sequence[Any], states: Sequence[Any]) -> Diagram:
-    """Draw one row of scores that comes in tiles, and what is kept after each of them.
+    """Draw one row of scores and its values, which come in tiles, and what is kept after each.
 
-    Args:
-        scores, values: of each tile, as many numbers.
-        states: after each tile the largest score, the exponentials of the tile, the factor that
-            shrinks what was kept before, the sum and the output.
-
-    >>> diagram = tiles_diagram([[1.0]], [[7.0]], [(1.0, [1.0], 0.0, 1.0, 7.0)])
-    >>> [block.name for block in diagram.blocks]
-    ['scores 0', 'largest 0', 'exponentials 0', 'kept 0', 'values 0']
+    A state is the largest score, the exponentials of the tile, the factor that shrinks what was
+    kept before, the sum and the output.
     """
     blocks, arrows = [], []
     for tile, (largest, exponentials, shrink, total, output) in enumerate(states):

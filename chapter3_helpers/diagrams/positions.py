@@ -15,18 +15,8 @@ from chapter3_helpers.diagrams.core import Block, Diagram, Plane
 def rotary_diagram(
     queries: Any, keys: Any, dots: Any, titles: Sequence[str], before: Any = ()
 ) -> Diagram:
-    """Draw pairs of a turned query and a turned key, with the angle between them.
-
-    Args:
-        queries, keys: (n, 2), one of each for every panel.
-        dots: (n,), their dot products.
-        titles: one for each panel.
-        before: (2, 2), the query and the key before they were turned, drawn faintly.
-
-    >>> diagram = rotary_diagram([[0.0, 2.0]], [[1.0, 0.0]], [0.0], ["query at 1, key at 0"])
-    >>> diagram["query at 1, key at 0"].turned() / np.pi  # from key to query, half of pi
-    0.5
-    """
+    """Draw pairs of a turned query and a turned key, (n, 2) each, with the angle between them and
+    their dot product; faintly what both were ``before``, (2, 2)."""
     queries, keys, dots = map(to_array, (queries, keys, dots))
     look = {"labels": ["query", "key"], "kinds": ["query", "key"], "angle": (1, 0), "size": 190}
     look["ghosts"] = to_array(before)
@@ -37,6 +27,7 @@ def rotary_diagram(
             (panel, 0),
             np.stack([queries[panel], keys[panel]]),
             shape=f"dot product {float(dots[panel]):z.2f}",
+            key=f"panel {panel}",
             **look,
         )
         for panel, title in enumerate(titles)
@@ -47,16 +38,8 @@ def rotary_diagram(
 def clocks_diagram(angles: Any, positions: Sequence[int]) -> Diagram:
     """Draw a clock for every pair of numbers, at some positions, beside a binary counter.
 
-    A digit of the counter on the right changes at every step, one further left more rarely; so
-    do the hands, but smoothly.
-
-    Args:
-        angles: (T, pairs) in radians, the fastest pair first.
-        positions: which of the T to draw.
-
-    >>> diagram = clocks_diagram(np.outer(np.arange(4), [1.0, 0.1]), positions=[0, 3])
-    >>> diagram["counter at 3"].values.tolist()
-    [[1.0, 1.0]]
+    ``angles`` are (T, pairs) in radians, the fastest pair first. A digit of the counter on the
+    right changes at every step, one further left more rarely; so do the hands, but smoothly.
     """
     angles = to_array(angles)
     pairs = angles.shape[1]

@@ -21,20 +21,9 @@ def encoder_decoder_diagram(
 ) -> Diagram:
     """Draw how a translator reads in both directions, and what its decoder receives.
 
-    Args:
-        states: of the encoder, (T, d), one after each letter: d / 2 numbers read forwards, then
-            d / 2 read backwards.
-        read: the T letters.
-        written: what the decoder writes, T letters.
-        last: (d,), where both directions of the encoder end: all that the decoder receives, at
-            every step.
-        decoded: the states of the decoder, (T, d), one for each letter that it writes.
-
-    >>> import numpy as np
-    >>> states = np.ones((2, 4))
-    >>> diagram = encoder_decoder_diagram(states, "ab", "BA", last=states[0], decoded=states)
-    >>> [arrow.source for arrow in diagram.arrows if arrow.target == "last"]
-    ['forwards 2', 'backwards 1']
+    Of the encoder's ``states``, (T, d), half of the numbers read forwards, half backwards. Where
+    both directions end, ``last``, (d,), is all that the decoder receives. Its states are
+    ``decoded``, (T, d).
     """
     states, last = to_array(states), to_array(last)
     T, half, few = len(states), states.shape[1] // 2, MOST_NUMBERS // 2
@@ -70,24 +59,8 @@ def encoder_decoder_diagram(
 def look_back_diagram(
     states: Any, query: Any, scores: Any, weights: Any, context: Any, read: Sequence[str]
 ) -> Diagram:
-    """Draw one look back: a score and a weight for every state, and what they add up to.
-
-    Args:
-        states: of the encoder, (T, d), one row for each letter.
-        query: the state of the decoder, (d,).
-        scores: (T,), how well each state matches the query.
-        weights: (T,), the scores after softmax.
-        context: (d,), the sum of the states, each times its weight.
-        read: the T letters.
-
-    >>> import numpy as np
-    >>> states, weights = np.ones((2, 3)), np.array([0.25, 0.75])
-    >>> diagram = look_back_diagram(
-    ...     states, states[0], np.log(weights), weights, weights @ states, "ab"
-    ... )
-    >>> diagram["context"].values
-    array([[1., 1., 1.]])
-    """
+    """Draw one look back: the decoder's state, ``query``, (d,), gives every state of the encoder,
+    (T, d), a score and a weight, and they add up to ``context``, (d,)."""
     states, scores, weights = (to_array(each) for each in (states, scores, weights))
     weights, limit = weights[:, None], size_of(states)
     few = {"limit": limit, "most": FEW_NUMBERS, "numbers": True}

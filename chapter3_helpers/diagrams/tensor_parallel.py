@@ -14,21 +14,8 @@ from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 def processes_diagram(
     x: Any, contexts: Sequence[Any], partials: Sequence[Any], output: Any, heads: Sequence[str]
 ) -> Diagram:
-    """Draw two or more processes side by side, from x to the sum of what they found.
-
-    Args:
-        x: the tokens (T, d_in), the same in every process.
-        contexts: what the heads of each process found, (T, width of its heads) each.
-        partials: that through its columns of ``out_proj``, (T, d_out) each.
-        output: the sum of the partial outputs and the bias, (T, d_out).
-        heads: which heads each process has, in words.
-
-    >>> import numpy as np
-    >>> x, part = np.ones((2, 3)), np.ones((2, 1))
-    >>> diagram = processes_diagram(x, [part, part], [x, x], 2 * x, ["head 0", "head 1"])
-    >>> [bracket.text for bracket in diagram.brackets]
-    ['device 0: head 0', 'device 1: head 1']
-    """
+    """Draw processes side by side: what the heads of each found, (T, D), that through the columns
+    of its ``out_proj``, (T, d_out), and the sum of all."""
     n = len(heads)
     blocks, arrows, brackets = [Block("x", (0, 0), x)], [], []
     for process in range(n):
@@ -45,14 +32,7 @@ def processes_diagram(
 
 
 def cut_diagram(matrices: Mapping[str, Any]) -> Diagram:
-    """Draw which device holds which numbers of some matrices.
-
-    Args:
-        matrices: name -> for every weight, (rows, columns), the number of the device that has it.
-
-    >>> [block.label for block in cut_diagram({"W_query": [[0], [0], [1], [1]]}).blocks]
-    ['W_query (4, 1)']
-    """
+    """Draw which device holds which numbers: matrices hold in place of a weight its device."""
     blocks = [
         Block(name, (column, 0), owners, kind="owner", numbers=True)
         for column, (name, owners) in enumerate(matrices.items())
@@ -61,14 +41,8 @@ def cut_diagram(matrices: Mapping[str, Any]) -> Diagram:
 
 
 def ring_diagram(rounds: Mapping[str, Any]) -> Diagram:
-    """Draw how sums grow and spread in a ring: how many devices' numbers are in every piece.
-
-    Args:
-        rounds: what has happened so far -> (devices, pieces), the number of summands.
-
-    >>> ring_diagram({"start": [[1, 1], [1, 1]], "added": [[1, 2], [2, 1]]}).arrows[0].target
-    'added'
-    """
+    """Draw how sums grow and spread in a ring: how many devices' numbers are in every piece,
+    (devices, pieces), after each round."""
     most = max(to_array(counts).max() for counts in rounds.values())
     blocks = [
         Block(

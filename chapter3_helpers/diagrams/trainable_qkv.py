@@ -12,16 +12,7 @@ ROLES = {"query": "what it looks for", "key": "what it is found by", "value": "w
 
 
 def roles_diagram(token: str, x: Any, query: Any, key: Any, value: Any) -> Diagram:
-    """Draw how one token becomes three vectors.
-
-    Args:
-        token: its name.
-        x: the token as it comes in, (d_in,).
-        query, key, value: what the three matrices make of it, a vector each.
-
-    >>> print(roles_diagram("a", [1.0], [2.0], [-1.0], [0.5]).description.splitlines()[1])
-    a (1,) -> @ W_query -> query: what it looks for (1,)
-    """
+    """Draw how one token, x, becomes three vectors."""
     vectors = dict(zip(ROLES, map(to_array, (query, key, value)), strict=True))
     limit = size_of(*vectors.values())
     blocks, arrows = [Block(token, (0, 1), x, numbers=True)], []

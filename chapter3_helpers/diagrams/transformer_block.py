@@ -27,25 +27,10 @@ def lane_diagram(
 ) -> Diagram:
     """Draw the way of one word through a model of whole blocks, from its id to the next word.
 
-    The word's vector goes straight down at the right. At every layer norm a copy of it turns off,
-    and what attention or the feed-forward network makes of that copy is added to it.
-
-    Args:
-        word: the word whose lane is drawn.
-        token_id: its place in the vocabulary.
-        embedding, position: the two vectors that are added before the first block, (d,) each.
-        blocks: for every block its ``norm1``, ``attention``, ``norm2`` and ``feed_forward``: what
-            these put out for the word, (d,) each.
-        norm: the vector after the last layer norm, (d,).
-        candidates: some words that could be next.
-        logits, probabilities: what the model gives them, one number each.
-
-    >>> import numpy as np
-    >>> ones, parts = np.ones(4), ("norm1", "attention", "norm2", "feed_forward")
-    >>> block = dict.fromkeys(parts, ones)
-    >>> diagram = lane_diagram("oven", 17, ones, ones, [block], ones, ["so"], [0.0], [1.0])
-    >>> diagram["x after block 1"].values.tolist()  # embedding, position, and two additions
-    [[4.0, 4.0, 4.0, 4.0]]
+    The word's vector, (d,), goes straight down at the right. At every layer norm a copy of it turns
+    off, and what attention or the feed-forward network makes of that copy is added to it. Of every
+    block are given what its ``norm1``, ``attention``, ``norm2`` and ``feed_forward`` put out, and
+    of some candidates for the next word their logits and probabilities.
     """
     x = to_array(embedding) + to_array(position)
     lane = [  # name, place, caption, vector

@@ -39,8 +39,8 @@ def darkened(picture: Image.Image) -> Image.Image:
 def opened(mask: np.ndarray, width: int) -> np.ndarray:
     """Return what of a mask lies in squares of some width that are all in it."""
 
-    def counted(some: np.ndarray) -> np.ndarray:  # of each square, by its upper left corner
-        sums = np.pad(some.astype(int).cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+    def counted(cells: np.ndarray) -> np.ndarray:  # of each square, by its upper left corner
+        sums = np.pad(cells.astype(int).cumsum(0).cumsum(1), ((1, 0), (1, 0)))
         return (
             sums[width:, width:]
             - sums[:-width, width:]

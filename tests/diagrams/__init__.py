@@ -35,6 +35,12 @@ def without(arrays, *names):
     return {name: array for name, array in arrays.items() if name not in names}
 
 
+def parts_of(*blocks) -> list:
+    """All that is drawn of a diagram, or of blocks."""
+    (diagram,) = blocks if isinstance(blocks[0], Diagram) else [Diagram("t", blocks)]
+    return [part for item in draw(diagram).items for part in getattr(item, "items", [item])]
+
+
 def check_drawing(diagram: Diagram) -> None:
     """Assert that a diagram is legible: narrow enough, and nothing overlaps."""
     width = Layout(diagram).width

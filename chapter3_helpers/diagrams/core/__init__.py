@@ -1,13 +1,14 @@
-"""What diagrams are made of and how they are drawn; the files beside this folder use it.
+"""What diagrams are made of and how they are drawn, in the order in which a diagram is made:
 
 ``parts``     ``Block`` and ``Plane``, which stand in a diagram, ``Arrow`` and ``Bracket``
-``graph``     ``Graph``: parts that fit together, and the ways that arrows take
-``diagram``   ``Diagram``: a graph with its words, that shows itself in both forms
+``diagram``   ``Diagram``: parts that fit together, in words, and in both forms
 ``layout``    where everything stands, in pixels
-``drawing``   what is drawn there, as a ``scene`` of lines, boxes, texts and cells
+``drawing``   the ways of arrows, and what is drawn: a ``scene`` of lines, boxes, texts, cells
 ``painting``  how blocks and planes look
 ``png``       a scene as a picture, by matplotlib
 ``svg``       a scene as SVG, for explorers
+
+A topic's file needs the first two alone.
 """
 
 from chapter3_helpers.diagrams.core.diagram import Diagram

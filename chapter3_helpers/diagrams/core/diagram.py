@@ -1,24 +1,29 @@
-"""A diagram: a graph that shows itself, as a picture with its words or live."""
+"""A diagram: parts that fit together, which show themselves in words, as a picture, or live."""
 
 import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from chapter3_helpers._figures.arrays import check_count
 from chapter3_helpers._figures.writing import aligned, excerpt, visible
 from chapter3_helpers.diagrams.core import svg
-from chapter3_helpers.diagrams.core.graph import Graph
-from chapter3_helpers.diagrams.core.parts import Block, Bracket, Plane
+from chapter3_helpers.diagrams.core.drawing import At, Way, draw, find_route
+from chapter3_helpers.diagrams.core.parts import Arrow, Block, Bracket, Plane
 
 MOST_DESCRIBED = 100  # numbers of a block; a larger one is described by its shape
 STATES = {"lit": "Framed", "known": "Known", "grey": "Still to come"}
 
 
-class Diagram(Graph):
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagram:
     """Blocks on a grid, the arrows between them, and the brackets around them.
 
     Standing on the last line of a cell it is shown as a picture with its description in words;
-    an explorer shows it by ``svg``.
+    an explorer shows it by ``svg``. ``diagram["x"]`` is the block whose key is ``x``, or the
+    bracket with that text.
 
     Args:
         title: one line on what it shows.
@@ -29,20 +34,130 @@ class Diagram(Graph):
         note: what stands below the title, such as what the letters of shapes mean.
 
     Raises:
-        ValueError: two blocks have one name, an arrow names a block that is not there, or could not
+        ValueError: two blocks have one key, an arrow names a block that is not there, or could not
             get through without crossing one.
     """
+
+    title: str
+    blocks: Sequence[Block | Plane]
+    arrows: Sequence[Arrow] = ()
+    brackets: Sequence[Bracket] = ()
+    cell: int = 14
+    note: str = ""
+    # of each arrow that has no weight, one from each of its sources
+    ways: list[Way] = field(default_factory=list, init=False)
+    _ends: dict[str, Block | Plane | Bracket] = field(default_factory=dict, init=False)
+
+    def __post_init__(self):
+        check_count("the number of blocks", len(self.blocks))
+        check_count("cell", self.cell)
+        taken: dict[At, str] = {}  # place -> which block stands there
+        for block in self.blocks:
+            self._add(block.key, block)
+            if block.at in taken:
+                raise ValueError(
+                    "blocks must have places of their own, got "
+                    f"{taken[block.at]!r} and {block.key!r} at {block.at}"
+                )
+            taken[block.at] = block.key
+        for bracket in self.brackets:
+            self._check_keys(f"bracket {bracket.text!r}", bracket.blocks)
+            self._check_inside(bracket)
+        for bracket in self.brackets:
+            self._add(bracket.text, bracket)
+        spots: set[tuple] = set()  # of words on arrows
+        for arrow in self.arrows:
+            self._check_keys("an arrow", (*arrow.sources, arrow.target))
+            self._check_straight(arrow)
+            if arrow.weight is None:
+                self._find_ways(arrow, taken, spots)
+
+    def _add(self, key: str, end: Block | Plane | Bracket) -> None:
+        if key in self._ends:
+            raise ValueError(f"blocks and brackets must have names of their own, got two {key!r}")
+        self._ends[key] = end
+
+    def _check_keys(self, owner: str, keys: Iterable[str]) -> None:
+        for key in keys:
+            if key not in self._ends:
+                raise ValueError(f"{owner} must name blocks that are there, got {key!r}")
+
+    def _check_inside(self, bracket: Bracket) -> None:
+        """Refuse a frame that would go round other blocks, or through another frame."""
+        left, right, top, bottom = self.span(bracket)
+        for block in self.blocks:
+            column, row = block.at
+            inside = left <= column <= right and top <= row <= bottom
+            if inside and block.key not in bracket.blocks:
+                raise ValueError(
+                    f"nothing else may stand between the blocks of bracket {bracket.text!r}, got "
+                    f"{block.key!r} at {block.at}"
+                )
+        mine = set(bracket.blocks)
+        for other in self.brackets:
+            common = mine.intersection(other.blocks)
+            within = (common == mine) != (common == set(other.blocks))
+            if common and not within and other is not bracket:
+                raise ValueError(
+                    f"brackets must lie one within the other or apart, got {bracket.text!r} and "
+                    f"{other.text!r}"
+                )
+
+    def _check_straight(self, arrow: Arrow) -> None:
+        """Refuse a line or a sign that would stand where it means something else."""
+        column, row = self.at(arrow.target)
+        for key in arrow.sources:
+            start = self.at(key)
+            if arrow.weight is not None and start[1] >= row:
+                raise ValueError(
+                    f"an arrow with a weight must lead down, got {key!r} to {arrow.target!r}"
+                )
+            if arrow.sign and start not in ((column - 1, row), (column + 1, row)):
+                raise ValueError(
+                    f"a sign must stand between neighbours, got {key!r} and {arrow.target!r}"
+                )
+
+    def _find_ways(self, arrow: Arrow, taken: Iterable[At], spots: set[tuple]) -> None:
+        for key in arrow.sources:
+            others = spots if arrow.text and key == arrow.sources[0] else set()
+            route = find_route(self.at(key), self.at(arrow.target), taken, arrow.via, others)
+            if route is None:
+                raise ValueError(
+                    f"arrows must not cross a block, nor words on another arrow, got {key!r} to "
+                    f"{arrow.target!r}: move one of them, or choose another way with via"
+                )
+            others.add(route.spot_of_words)
+            self.ways.append(Way(arrow, key, route, self.state_of(arrow, key)))
+
+    def __getitem__(self, key: str) -> Block | Plane | Bracket:
+        return self._ends[key]
+
+    def at(self, key: str) -> At:
+        """Return where a block stands, or the first block of a bracket: (column, row)."""
+        end = self[key]
+        return self[end.blocks[0]].at if isinstance(end, Bracket) else end.at
+
+    def span(self, bracket: Bracket) -> tuple[int, int, int, int]:
+        """Return the first and last column, and the first and last row, of a bracket."""
+        columns, rows = zip(*map(self.at, bracket.blocks), strict=True)
+        return min(columns), max(columns), min(rows), max(rows)
+
+    def state_of(self, arrow: Arrow, source: str) -> str:
+        """Return whether an arrow's way from one of its sources is known, lit or grey: grey if an
+        end is, else as its target."""
+        state = self[arrow.target].state
+        return "grey" if self[source].state == "grey" else state
 
     @property
     def description(self) -> str:
         """The diagram in words: arrows, then the numbers of its blocks."""
-        return describe(self)
+        return self._described(numbers=True)
 
     def figure(self) -> Any:
         """Return the picture for the page, a matplotlib figure with its description."""
         from chapter3_helpers.diagrams.core import png  # here: explorers draw without matplotlib
 
-        return png.draw(self, self.description)
+        return png.draw(draw(self), self.description)
 
     def svg(self, strips: bool = False) -> str:
         """Return the drawing as SVG, for an explorer; it follows the theme of JupyterLab.
@@ -50,7 +165,8 @@ class Diagram(Graph):
         Args:
             strips: whether each block is a button, as ``hands.js`` knows them.
         """
-        return svg.draw(self, describe(self, numbers=False), strips)  # rows of cells say theirs
+        # without numbers: rows of cells say theirs
+        return svg.draw(draw(self), self._described(numbers=False), strips)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict, dict]:
         return self.figure()._repr_mimebundle_(include, exclude)
@@ -58,52 +174,44 @@ class Diagram(Graph):
     def __repr__(self) -> str:
         return self.description
 
+    def _described(self, numbers: bool) -> str:
+        """Return the title, what is lit, the arrows with what happens on them, and the numbers."""
+        lines = [f"Diagram: {self.title.rstrip('.')}."]
+        lines += [self.note] if self.note else []
+        names: dict[str, list[str]] = {state: [] for state in STATES}
+        for block in self.blocks:
+            names[block.state].append(block.name)
+        for bracket in self.brackets:
+            names[bracket.state].append(bracket.text)
+        for state, word in STATES.items():
+            if names[state] and (state != "known" or names["grey"]):
+                lines.append(f"{word}: {', '.join(names[state])}.")
+        lines += self._described_arrows()
+        for bracket in self.brackets:
+            inside = [self[key].name for key in bracket.blocks]
+            lines.append(f"{bracket.text}: {', '.join(inside)}.")
+        for block in self.blocks if numbers else ():
+            lines += _vectors(block) if isinstance(block, Plane) else _numbers(block)
+        return "\n".join(map(visible, lines))
 
-def describe(graph: Graph, numbers: bool = True) -> str:
-    """Return the title, what is lit, the arrows with what happens on them, and the numbers."""
-    lines = [f"Diagram: {graph.title.rstrip('.')}."]
-    lines += [graph.note] if graph.note else []
-    things = graph.blocks
-    states = [
-        *((thing.name, thing.state) for thing in things),
-        *((bracket.text, bracket.state) for bracket in graph.brackets),
-    ]
-    grey = any(state == "grey" for _, state in states)
-    for wanted, words in STATES.items():
-        names = [name for name, state in states if state == wanted]
-        if names and (wanted != "known" or grey):
-            lines.append(f"{words}: {', '.join(names)}.")
-    lines += _arrows(graph)
-    for bracket in graph.brackets:
-        lines.append(f"{bracket.text}: {', '.join(bracket.blocks)}.")
-    for thing in things if numbers else ():
-        lines.extend(_plane(thing) if isinstance(thing, Plane) else _block(thing))
-    return "\n".join(map(visible, lines))
-
-
-def _arrows(graph: Graph) -> list[str]:
-    """Write one line a chain of arrows: ``x (6, 3) -> @ W_query -> queries (6, 2)``."""
-
-    def label(name: str) -> str:
-        end = graph[name]
-        return name if isinstance(end, Bracket) else end.label
-
-    lines: list[str] = []
-    before = None
-    for arrow in graph.arrows:
-        if arrow.sources != (before,):
-            lines.append(" and ".join(map(label, arrow.sources)))
-        if arrow.sign:
-            lines[-1] += f" {arrow.text} {label(arrow.target)}"
-        else:
-            weight = [] if arrow.weight is None else [f"{arrow.weight:.4f}"]
-            on_it = [arrow.text] if arrow.text else []
-            lines[-1] = " -> ".join([lines[-1], *on_it, *weight, label(arrow.target)])
-        before = arrow.target
-    return lines
+    def _described_arrows(self) -> list[str]:
+        """Write one line a chain of arrows: ``x (6, 3) -> @ W_query -> queries (6, 2)``."""
+        lines: list[str] = []
+        end_of_chain = None
+        for arrow in self.arrows:
+            if arrow.sources != (end_of_chain,):
+                lines.append(" and ".join(self[key].label for key in arrow.sources))
+            target = self[arrow.target].label
+            if arrow.sign:
+                lines[-1] += f" {arrow.text} {target}"
+            else:
+                weight = "" if arrow.weight is None else f"{arrow.weight:.4f}"
+                lines[-1] = " -> ".join([lines[-1], *filter(None, (arrow.text, weight)), target])
+            end_of_chain = arrow.target
+        return lines
 
 
-def _block(block: Block) -> list[str]:
+def _numbers(block: Block) -> list[str]:
     """Write a block's numbers, one line a row; none where its shape is said in letters."""
     if block.state == "grey" or block.in_letters:
         return []
@@ -125,13 +233,11 @@ def _block(block: Block) -> list[str]:
     return [head + ":", *map(str.strip, aligned(table))]
 
 
-def _plane(plane: Plane) -> list[str]:
+def _vectors(plane: Plane) -> list[str]:
     """Write a plane's vectors, and how long the shadow is."""
-    lines = [f"{plane.name}:"]
     names = [label or str(index) for index, label in enumerate(plane.labels)]
-    for name, (x, y) in zip(names, plane.vectors, strict=True):
-        lines.append(f"{name}: ({x:z.4f}, {y:z.4f})")
-    lines += [f"faint: ({x:z.4f}, {y:z.4f})" for x, y in plane.ghosts]
+    pairs = [*zip(names, plane.vectors, strict=True), *(("faint", ghost) for ghost in plane.ghosts)]
+    lines = [f"{plane.name}:", *(f"{name}: ({x:z.4f}, {y:z.4f})" for name, (x, y) in pairs)]
     if plane.shadow is not None:
         falls, ground = plane.shadow
         sign = -1 if plane.vectors[falls] @ plane.vectors[ground] < 0 else 1

@@ -57,27 +57,27 @@ class Size:
     labels: float  # of what stands at the left of the body
 
 
-def measure(thing: Block | Plane, cell: int) -> Size:
+def measure(block: Block | Plane, cell: int) -> Size:
     """Return how large a block is, if its cells are so many pixels wide and high, or more."""
     wide = high = cell
     labels = above = 0.0
-    if isinstance(thing, Plane):
-        width = height = thing.size
+    if isinstance(block, Plane):
+        width = height = block.size
     else:
-        wide = high = cell * thing.zoom
-        texts = texts_of(thing)
+        wide = high = cell * block.zoom
+        texts = texts_of(block)
         if texts:
             wide = max(wide, 8 + max(text_width(text) for row in texts for text in row))
             high = max(high, 18)
-        if thing.columns:
-            wide = max(wide, 4 + max(text_width(short(label)) for label in thing.columns))
+        if block.columns:
+            wide = max(wide, 4 + max(text_width(short(label)) for label in block.columns))
             above += LABEL_ROW
-        if thing.rows:
+        if block.rows:
             high = max(high, 14)
-            labels = 8 + max(text_width(short(label), bold=True) for label in thing.rows)
-        rows, columns = drawn(thing)
+            labels = 8 + max(text_width(short(label), bold=True) for label in block.rows)
+        rows, columns = drawn(block)
         width, height = wide * len(columns), high * len(rows)
-    lines = captions(thing)
+    lines = captions(block)
     half = max([width / 2, *(text_width(*line) / 2 for line in lines)])
     above += sum(size + 3 for _, size, _ in lines) + 2
     return Size(
@@ -113,19 +113,19 @@ def colours_of(block: Block) -> np.ndarray:
     return np.where(block.hidden, EMPTY, palette(SCALES[block.kind])[places])
 
 
-def captions(thing: Block | Plane) -> list[tuple[str, float, bool]]:
+def captions(block: Block | Plane) -> list[tuple[str, float, bool]]:
     """Return the lines above a block: text, size, bold."""
-    name = thing.name if thing.caption is None else thing.caption
+    name = block.name if block.caption is None else block.caption
     if not name:
         return []
     lines = [(visible(name, LONGEST_NAME), NAME_SIZE, True)]
-    if thing.shape:
-        lines.append((visible(thing.shape, LONGEST_NAME), TEXT_SIZE, False))
+    if block.shape:
+        lines.append((visible(block.shape, LONGEST_NAME), TEXT_SIZE, False))
     return lines
 
 
 def texts_of(block: Block) -> list[list[str]] | None:
-    """Return what stands in the cells, if anything does."""
+    """Return what stands in the cells, if anyblock does."""
     if block.kind == "tokens":
         return [[short(text) for text in row] for row in block.written()]
     if block.numbers and block.state != "grey":
@@ -140,20 +140,20 @@ def highlight(size: Size, x: float, y: float) -> Box:
     return Box(x - left, y - up, wide, high, "highlight", "lit", 1.5, 6)
 
 
-def paint(thing: Block | Plane, size: Size, x: float, y: float) -> Group:
+def paint(block: Block | Plane, size: Size, x: float, y: float) -> Group:
     """Draw a block or a plane around a centre."""
     left, top = x - size.width / 2, y - size.height / 2
     base = top - 5
-    if isinstance(thing, Plane):
-        items = paint_plane(thing, left, top)
+    if isinstance(block, Plane):
+        items = paint_plane(block, left, top)
     else:
-        items = _paint_cells(thing, size, left, top)
-        base -= LABEL_ROW * bool(thing.columns)
-    for text, points, bold in reversed(captions(thing)):
-        tone = "ink" if bold and thing.state != "grey" else "soft"
+        items = _paint_cells(block, size, left, top)
+        base -= LABEL_ROW * bool(block.columns)
+    for text, points, bold in reversed(captions(block)):
+        tone = "ink" if bold and block.state != "grey" else "soft"
         items.append(Text(x, base, text, points, "middle", bold, tone))
         base -= points + 3
-    return Group(thing, items)
+    return Group(block, items)
 
 
 def _edge(block: Block, size: Size, left: float, top: float) -> Box:

@@ -1,7 +1,7 @@
 """What a diagram consists of: blocks of numbers, vectors in a plane, arrows, brackets.
 
-All of it is data. Where a thing stands is said by ``at=(column, row)``, in whole steps from the
-upper left; how large it is follows from its numbers.
+All of it is data. ``at=(column, row)`` says where a block or a plane stands, in whole steps from
+the upper left; how large it is follows from its numbers.
 """
 
 import math
@@ -15,14 +15,15 @@ import numpy as np
 from chapter3_helpers._figures.arrays import check_count, check_labels, hidden_cells, to_floats
 from chapter3_helpers._figures.writing import LONGEST_NAME, visible, written
 
-KINDS = ("signed", "query", "key", "value", "weights", "owner", "tokens")
+VECTOR_KINDS = ("signed", "query", "key", "value")
+KINDS = (*VECTOR_KINDS, "weights", "owner", "tokens")
 STATES = ("known", "lit", "grey")
 WAYS = (None, "below", "right")
 LONGEST_TEXT = 200  # letters of a token, as it is described
 
 
 @dataclass(eq=False)
-class Thing:
+class GridPart:
     """What blocks and planes have in common."""
 
     name: str
@@ -31,8 +32,10 @@ class Thing:
     state: str = "known"
     shape: str | None = None
     caption: str | None = None
+    key: str = ""
 
     def __post_init__(self):
+        self.key = self.key or self.name
         _check_choice("state", self.state, STATES)
         if len(self.at) != 2 or not all(isinstance(n, Integral) and n >= 0 for n in self.at):
             raise ValueError(
@@ -46,11 +49,11 @@ class Thing:
 
 
 @dataclass(eq=False)
-class Block(Thing):
+class Block(GridPart):
     """A matrix or a vector, drawn as a small heat strip: one cell for each of its numbers.
 
     Args:
-        name: what arrows and brackets call it; no two blocks have the same.
+        name: what it is called in words.
         at: (column, row).
         values: array or tensor (rows, columns) or (columns,); for tokens their texts, one a row.
             Cells of -inf and NaN count as hidden.
@@ -61,6 +64,7 @@ class Block(Thing):
         shape: what to write for the shape (default: that of ``values``), in letters: ``(T, d)``.
             The values are an example then, and are not said in words.
         caption: what to write above it (default: its name; ``""`` for nothing).
+        key: what arrows and brackets call it (default: its name); no two blocks have the same.
         marked_row, marked_column: a row, a column to be marked.
         hidden: boolean, of the shape of ``values``, True where a cell is crossed out.
         rows, columns: labels at the left, and on top.
@@ -138,11 +142,11 @@ def one_word(name: str, at: tuple[int, int], word: str) -> Block:
 
 
 @dataclass(eq=False)
-class Plane(Thing):
+class Plane(GridPart):
     """Vectors of two numbers as arrows from the origin; a circle makes a clock of them.
 
     Args:
-        name, at, state, shape, caption: as for ``Block``.
+        name, at, state, shape, caption, key: as for ``Block``.
         vectors: array or tensor (n, 2).
         labels: one a vector, written at its tip (``""`` for none).
         kinds: one a vector, as for ``Block``: ``signed``, ``query``, ``key`` or ``value``.
@@ -183,7 +187,7 @@ class Plane(Thing):
         self.labels = _labels("labels", self.labels, count) or ("",) * count
         self.kinds = _labels("kinds", self.kinds, count) or ("signed",) * count
         for kind in self.kinds:
-            _check_choice("kind", kind, KINDS[:4])
+            _check_choice("kind", kind, VECTOR_KINDS)
         if self.reach is None:
             longest = float(np.hypot(*vectors.T).max(initial=0.0))
             self.reach = 1.4 * max(longest, float(self.circle)) or 1.0
@@ -209,8 +213,8 @@ class Arrow:
     """An arrow from one block, or from several, to what is made of them.
 
     Args:
-        source: the name of a block, or several names.
-        target: the name of a block, or the text of a bracket: then it ends at the frame, before
+        source: the key of a block, or several keys.
+        target: the key of a block, or the text of a bracket: then it ends at the frame, before
             the first of its blocks.
         text: what happens on the way, ``@ W_query``.
         weight: from 0 on, how thick a straight line down is to be; its text is said, not drawn.
@@ -242,7 +246,7 @@ class Arrow:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The names of the blocks that it comes from."""
+        """The keys of the blocks that it comes from."""
         return (self.source,) if isinstance(self.source, str) else tuple(self.source)
 
 
@@ -252,7 +256,7 @@ class Bracket:
 
     Args:
         text: what they are, ``head 0``.
-        blocks: their names. Nothing else may stand between them; two brackets lie one within the
+        blocks: their keys. Nothing else may stand between them; two brackets lie one within the
             other, or apart.
         state: as for a block.
     """
@@ -265,6 +269,11 @@ class Bracket:
         _check_choice("state", self.state, STATES)
         if not self.blocks:
             raise ValueError(f"bracket {self.text!r} must go round a block, got none")
+
+    @property
+    def label(self) -> str:
+        """What it is called in words."""
+        return self.text
 
     @property
     def words(self) -> str:

@@ -9,17 +9,14 @@ from matplotlib.patches import FancyBboxPatch, Polygon, Rectangle
 from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers._figures.described import DescribedFigure, own_axes
 from chapter3_helpers._figures.labels import font_families, printable
-from chapter3_helpers.diagrams.core import drawing
-from chapter3_helpers.diagrams.core.graph import Graph
-from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Text, colour_of
+from chapter3_helpers.diagrams.core.scene import Box, Cells, Group, Line, Scene, Text, colour_of
 
 DPI = 100
 POINTS = 72 / DPI  # in a pixel
 
 
-def draw(graph: Graph, description: str) -> DescribedFigure:
-    """Draw a graph, a pixel of its layout to a pixel of the picture."""
-    scene = drawing.draw(graph)
+def draw(scene: Scene, description: str) -> DescribedFigure:
+    """Draw a scene, a pixel of its layout to a pixel of the picture."""
     ax = own_axes((scene.width / DPI, scene.height / DPI))
     ax.figure.set_layout_engine("none")
     ax.set_position((0, 0, 1, 1))

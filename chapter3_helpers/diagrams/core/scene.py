@@ -1,12 +1,12 @@
 """What is drawn, in pixels: the texts, lines, boxes and cells of a diagram.
 
-Colours are either a tone (``ink``, ``soft``, ``line``, ...) or the ``#rrggbb`` of a number.
+Colours are either a tone, such as ``ink``, or the ``#rrggbb`` of a number.
 """
 
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -137,16 +137,16 @@ class Group:
     items: list
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Scene:
     """A whole drawing, from the bottom up: frames, arrows, blocks, texts."""
 
     width: float
     height: float
-    items: list = field(default_factory=list)
+    items: list
 
 
-# the widths of DejaVu Sans, as shares of its size; other fonts of browsers are narrower
+# about the widths of DejaVu Sans, as shares of its size; other fonts of browsers are narrower
 _WIDTHS = {
     0.34: " ',./:;IJ\\fijl|",
     0.4: '!"()-[]rt',
@@ -155,12 +155,13 @@ _WIDTHS = {
     0.64: "$0123456789ESabdeghnopqu{}",
     1.0: "%@MWm",
 }
-_SHARES = {character: width for width, some in _WIDTHS.items() for character in some}
+_SHARES = {character: width for width, letters in _WIDTHS.items() for character in letters}
 
 
 @lru_cache(maxsize=4096)
 def text_width(text: str, size: float = 12, bold: bool = False) -> float:
-    """Return about how wide a text is drawn, in pixels; rather too much than too little."""
+    """Return about how wide a text is drawn, in pixels: words rather too wide, while a lone ``…``
+    or a bold ``r`` takes a little more than this says."""
     width = sum(
         1.0 if unicodedata.east_asian_width(c) in "WF" else _SHARES.get(c, 0.82) for c in text
     )

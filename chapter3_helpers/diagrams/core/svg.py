@@ -6,32 +6,38 @@ import math
 
 from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers._figures.writing import visible
-from chapter3_helpers.diagrams.core import drawing
-from chapter3_helpers.diagrams.core.graph import Graph
 from chapter3_helpers.diagrams.core.painting import EMPTY, drawn
 from chapter3_helpers.diagrams.core.parts import Block
-from chapter3_helpers.diagrams.core.scene import Box, Cells, Grip, Group, Line, Text, colour_of
+from chapter3_helpers.diagrams.core.scene import (
+    Box,
+    Cells,
+    Grip,
+    Group,
+    Line,
+    Scene,
+    Text,
+    colour_of,
+)
 
 # all cells of a block are of one size, said once
 SIZES = "<style>.c3cells rect{width:var(--w);height:var(--h)}</style>"
 
 
-def draw(graph: Graph, description: str, strips: bool) -> str:
-    """Return a diagram as an ``svg`` element.
+def draw(scene: Scene, description: str, strips: bool) -> str:
+    """Return a scene as an ``svg`` element.
 
     Args:
-        graph: what is drawn.
+        scene: what is drawn.
         description: the same in words, the title on the first line.
         strips: whether each block is a button.
     """
-    scene = drawing.draw(graph)
-    said = description.split("\n", 1)
+    lines = description.split("\n", 1)
     first = next(item for item in scene.items if isinstance(item, Group))
     pieces = [
         f'<svg viewBox="0 0 {scene.width:.0f} {scene.height:.0f}" width="{scene.width:.0f}" '
-        f'role="group" aria-label="{_escape(said[0])}" '
+        f'role="group" aria-label="{_escape(lines[0])}" '
         'style="max-width:100%;height:auto;font-family:var(--jp-ui-font-family,sans-serif)">'
-        f"<desc>{html.escape(said[-1])}</desc>{SIZES}"
+        f"<desc>{html.escape(lines[-1])}</desc>{SIZES}"
     ]
     for item in scene.items:
         if isinstance(item, Group):
