@@ -1,6 +1,5 @@
 import re
 import warnings
-from typing import get_type_hints
 
 import numpy as np
 import pytest
@@ -29,6 +28,7 @@ from chapter3_helpers.plots import (
 from tests.figures import contrast
 
 WORDS = {"xlabel": "x", "ylabel": "y", "title": "t"}
+POWERS = [2**power for power in range(13)]
 WEIGHTS = [[0.75, 0.25, 0.0], [0.125, 0.5, 0.375]]
 QUERIES, KEYS = ["q0", "q1"], ["k0", "k1", "k2"]
 
@@ -42,6 +42,11 @@ def hatched(ax):
     (patch,) = ax.patches
     assert patch.get_hatch()
     return [tuple(corner) for corner in patch.get_path().vertices[::5]]
+
+
+def labels_of(axis):
+    axis.figure.draw_without_rendering()
+    return [tick.get_text() for tick in axis.get_ticklabels()]
 
 
 def cell_colours(ax):
@@ -110,23 +115,26 @@ def test_description_holds_every_number_and_the_bundle_carries_it_as_alt_text():
 
 
 def test_hidden_cells_are_hatched_and_not_described_as_zero():
-    ax = heatmap([[1.0, 0.0], [0.5, 0.5]], ["a", "b"], hidden=causal_mask(2))
-    assert hatched(ax) == [(1, 0)]
-    assert ax.description.splitlines()[-2].split() == ["a", "1.0000", "hidden"]
-    assert len(ax.texts) == 3
+    for matrix in (
+        [[1.0, 0.0], [0.5, 0.5]],
+        [[1.0, -np.inf], [0.5, 0.5]],
+        [[1.0, np.nan], [0.5] * 2],
+    ):
+        hidden = causal_mask(2) if matrix[0][1] == 0 else None
+        ax = heatmap(matrix, ["a", "b"], hidden=hidden)
+        assert hatched(ax) == [(1, 0)]
+        assert ax.description.splitlines()[-2].split() == ["a", "1.0000", "hidden"]
+        assert len(ax.texts) == 3
 
 
 @pytest.mark.parametrize("signed", [False, True])
-def test_minus_infinity_and_nan_are_hidden_and_plus_infinity_is_not(signed):
-    ax = heatmap([[0.5, -np.inf], [np.inf, np.nan]], ["a", "b"], signed=signed)
-    assert hatched(ax) == [(1, 0), (1, 1)]
-    assert [text.get_text() for text in ax.texts] == ["0.50", "inf"]
+def test_plus_infinity_has_the_colour_of_the_largest_number(signed):
+    ax = heatmap([[0.5, np.inf]], ["a"], ["b", "c"], signed=signed)
     ax.figure.draw_without_rendering()
     top = (SIGNED_COLOURS if signed else WEIGHT_COLOURS)[-1]
-    assert to_hex(ax.collections[0].get_facecolors()[2]) == top
+    assert to_hex(ax.collections[0].get_facecolors()[1]) == top
+    assert [text.get_text() for text in ax.texts] == ["0.50", "inf"]
     assert ax.texts[1].get_color() == ink(top)
-    rows = [line.split() for line in ax.description.splitlines()[-2:]]
-    assert rows == [["a", "0.5000", "hidden"], ["b", "inf", "hidden"]]
 
 
 def test_heatmap_draws_into_given_axes_and_returns_them():
@@ -134,11 +142,7 @@ def test_heatmap_draws_into_given_axes_and_returns_them():
     assert figure.get_size_inches().tolist() == [8.0, 3.0]
     assert heatmap(WEIGHTS, QUERIES, KEYS, title="left", ax=axes[0, 0]) is axes[0, 0]
     heatmap(WEIGHTS, QUERIES, KEYS, title="right", ax=axes[0, 1])
-    text = bundle(figure)[0]["text/plain"]
-    assert text.startswith("Two panels.")
-    assert text.index("left") < text.index("right")
-    assert {type(ax) for ax in axes.flat} == {get_type_hints(heatmap)["return"]}
-    assert get_type_hints(type(axes[0, 0]))["description"] is str, "known to whoever checks types"
+    assert re.match("Two panels.*left.*right", bundle(figure)[0]["text/plain"], re.DOTALL)
     ordinary = Figure().subplots()
     assert heatmap(WEIGHTS, QUERIES, KEYS, ax=ordinary) is ordinary
 
@@ -152,25 +156,20 @@ def test_the_same_numbers_give_the_same_bytes_and_leave_no_figure_open_in_pyplot
     assert pyplot.get_fignums() == before
 
 
-TICKS = [lambda ax: ax.get_yticklabels(), lambda ax: ax.get_xticklabels()]
-
-
 def test_head_grid_gives_every_head_the_same_scale_and_one_colour_bar():
-    stack = np.array([WEIGHTS, np.array(WEIGHTS) / 10, np.zeros((2, 3))])
+    stack = np.array([np.array(WEIGHTS) / scale for scale in range(1, 6)])
     figure = head_grid(stack, QUERIES, KEYS, columns=2)
-    panels, bars = figure.axes[:3], figure.axes[3:]
+    panels, bars = figure.axes[:5], figure.axes[5:]
     assert len(bars) == 1
     assert {ax.collections[0].get_clim() for ax in panels} == {(0.0, 1.0)}
     assert all(ax.yaxis_inverted() for ax in panels), "the first query stands on top"
-    five = head_grid(np.zeros((5, 2, 3)), QUERIES, KEYS, columns=2).axes[:5]
-    places = [
-        (ax.get_subplotspec().rowspan.start, ax.get_subplotspec().colspan.start) for ax in five
-    ]
+    specs = [ax.get_subplotspec() for ax in panels]
+    places = [(spec.rowspan.start, spec.colspan.start) for spec in specs]
     assert places == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
-    rows, columns = ([[t.get_text() for t in ticks(ax)] for ax in five] for ticks in TICKS)
+    rows = [[tick.get_text() for tick in ax.get_yticklabels()] for ax in panels]
+    columns = [[tick.get_text() for tick in ax.get_xticklabels()] for ax in panels]
     assert rows == [QUERIES, []] * 2 + [QUERIES], "each row of heads has words on its left"
     assert columns == 3 * [[]] + 2 * [KEYS], "and each column below"
-    assert "head 2" in figure.description
     assert (figure.get_supxlabel(), figure.get_supylabel()) == (KEY_LABEL, QUERY_LABEL)
     below = head_grid([WEIGHTS] * 2, QUERIES, KEYS, columns=1)
     assert [ax.get_xlabel() for ax in below.axes[:2]] == ["", KEY_LABEL]
@@ -358,17 +357,13 @@ def test_long_texts_are_cut_and_characters_that_draw_nothing_are_escaped(text, s
 
 
 def test_line_plot_describes_its_curves():
-    words = {"xlabel": "n", "ylabel": "s", "title": "t"}
-    ax = line_plot([1, 2], {"up": [1.0, 2.0], "down": [2.0, 1.0]}, **words)
-    assert ax.get_legend() is not None
+    ax = line_plot([1, 2], {"up": [1.0, 2.0], "down": [2.0, 1.0]}, **WORDS)
     assert (ax.get_xscale(), ax.get_yscale()) == ("linear", "linear")
     assert ax.description.splitlines()[-2:] == ["up: 1.0000 2.0000", "down: 2.0000 1.0000"]
-    timed = line_plot([1], {"up": [0.123]}, **words, describe_values=False)
-    assert "0.12" not in timed.description
 
 
 def curve(x, values, **options):
-    return line_plot(x, {"one": values}, xlabel="x", ylabel="y", title="t", **options)
+    return line_plot(x, {"one": values}, **WORDS, **options)
 
 
 def grid(**changed):
@@ -380,28 +375,18 @@ def grid(**changed):
     [
         (lambda: heatmap([1.0, 2.0], ["a"]), "weights must have shape (queries, keys), got (2,)"),
         (lambda: heatmap(WEIGHTS, ["a"]), "queries must hold 2 labels, got 1"),
-        (lambda: heatmap(WEIGHTS, QUERIES, ["a"]), "keys must hold 3 labels, got 1"),
         (lambda: heatmap(WEIGHTS, QUERIES, KEYS, hidden=causal_mask(2)), "(2, 3), got (2, 2)"),
         (lambda: heatmap([[1.0 + 5.0j]], ["a"]), "weights must be real numbers, got complex128"),
         (lambda: grid(weights=WEIGHTS), "weights must have shape (heads, queries, keys), got (2"),
         (lambda: grid(hidden=[False] * 3), "hidden must have shape (2, 3) or (1, 2, 3), got (3,)"),
         (lambda: grid(titles=["a", "b"]), "titles must hold 1 labels, got 2"),
-        (lambda: grid(queries=["a"]), "queries must hold 2 labels, got 1"),
         (lambda: grid(keys=None), "keys must hold 3 labels, got 2"),
         (lambda: bar_panels(["a"], {"score": [1.0, 2.0]}), "labels must hold 2 labels"),
         (lambda: bar_panels(["a"], {}), "the number of panels must be an integer of at least 1"),
-        (lambda: bar_panels([], {"score": []}), "the number of labels must be an integer"),
-        (lambda: bar_panels(["a"], {"score": [1j]}), "score must be real numbers, got complex128"),
         (lambda: heatmap(np.zeros((0, 3)), [], KEYS), "must hold a number at least, got (0, 3)"),
-        (lambda: grid(weights=np.zeros((0, 2, 3))), "must hold a number at least, got (0, 2, 3)"),
         (lambda: grid(columns=0), "columns must be an integer of at least 1, got 0"),
-        (lambda: grid(columns=-2), "columns must be an integer of at least 1, got -2"),
-        (lambda: grid(columns=1.5), "columns must be an integer of at least 1, got 1.5"),
-        (lambda: described_figure(1, 0), "columns must be an integer of at least 1, got 0"),
         (lambda: curve([1, 2], [1]), "line 'one' must have shape (2,), got (1,)"),
-        (lambda: curve([1], [[1]]), "line 'one' must have shape (1,), got (1, 1)"),
         (lambda: curve([[1]], [1]), "x must have shape (numbers,), got (1, 1)"),
-        (lambda: curve(["a"], [1]), "x must be real numbers, got <U1"),
         (lambda: curve([1], [1j]), "line 'one' must be real numbers, got complex128"),
         (lambda: curve([1], [0], logy=True), "each line must hold a number above 0"),
         (lambda: curve([0], [1], logx=True), "x must hold a number above 0"),
@@ -430,13 +415,10 @@ def test_heads_hide_the_same_cells_or_each_its_own():
     ],
 )
 def test_logarithmic_axes_have_plain_numbers(values, labels):
-    words = {"xlabel": "x", "ylabel": "y", "title": "t"}
-    ax = line_plot(values, {"one": values}, **words, marker="", logx=True, logy=True)
-    ax.figure.canvas.draw()
+    ax = curve(values, values, marker="", logx=True, logy=True)
     for axis in (ax.xaxis, ax.yaxis):
-        found = {tick.get_text() for tick in axis.get_ticklabels()}
-        assert labels <= found
-        assert not any("\\mathdefault" in label for label in found)
+        assert labels <= {*labels_of(axis)}
+        assert not any("\\mathdefault" in label for label in labels_of(axis))
 
 
 def test_bars_are_as_high_as_their_numbers():
@@ -451,18 +433,12 @@ def test_bars_are_as_high_as_their_numbers():
 
 
 def test_a_few_marked_points_have_their_ticks_under_them():
-    def labels(points):
-        numbers = {"xlabel": "x", "ylabel": "y", "title": "t", "logx": True}
-        ax = line_plot(points, {"one": points}, **numbers)
-        ax.figure.canvas.draw()
-        return [tick.get_text() for tick in ax.xaxis.get_ticklabels()]
-
-    assert labels([0.5, 512, 4096]) == ["0.5", "512", "4096"]
-    assert "512" not in labels([2**k for k in range(13)])
+    few, many = (curve(points, points, logx=True) for points in ([0.5, 512, 4096], POWERS))
+    assert labels_of(few.xaxis) == ["0.5", "512", "4096"]
+    assert "512" not in labels_of(many.xaxis)
 
 
 def test_millions_are_written_out_beside_a_line_plot():
-    ax = line_plot([1, 2], {"parameters": [1_500_000, 2_000_000]}, xlabel="x", ylabel="y", title="")
-    ax.figure.draw_without_rendering()
-    assert "2,000,000" in [label.get_text() for label in ax.get_yticklabels()]
+    ax = curve([1, 2], [1_500_000, 2_000_000])
+    assert "2,000,000" in labels_of(ax.yaxis)
     assert not ax.yaxis.get_offset_text().get_text()

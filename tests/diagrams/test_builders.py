@@ -65,8 +65,8 @@ def look_back(tokens, d):
 
 
 def one_query(tokens, d, mixed):
-    x, scores = numbers(tokens, d), numbers(tokens)
-    mixture = (abs(scores), abs(scores) @ x) if mixed else ()
+    x, scores = abs(numbers(tokens, d)), abs(numbers(tokens))
+    mixture = (scores, scores @ x) if mixed else ()
     return diagrams.one_query_diagram(x, tokens - 1, scores, *mixture, tokens=WORD * tokens)
 
 
@@ -172,9 +172,10 @@ def test_the_last_letters_way_is_written_in_numbers():
 
 def test_rows_times_their_weights_add_up_to_a_context():
     query, back = one_query(5, 3, mixed=True), look_back(5, 3)
-    assert (query["query starts"].values == numbers(5, 3)[4]).all()
+    assert (query["query starts"].values == abs(numbers(5, 3)[4])).all()
     for diagram, rows in ((query, "weight · token"), (back, "weight · state")):
-        np.testing.assert_allclose(diagram[rows].values[1], abs(numbers(5)[1]) * numbers(5, 3)[1])
+        row = abs(diagram[rows].values[1])
+        np.testing.assert_allclose(row, abs(numbers(5)[1] * numbers(5, 3)[1]))
         context = diagram["context"].values
         np.testing.assert_allclose(diagram[rows].values.sum(axis=0), context.ravel())
 
