@@ -115,13 +115,8 @@ def test_description_holds_every_number_and_the_bundle_carries_it_as_alt_text():
 
 
 def test_hidden_cells_are_hatched_and_not_described_as_zero():
-    for matrix in (
-        [[1.0, 0.0], [0.5, 0.5]],
-        [[1.0, -np.inf], [0.5, 0.5]],
-        [[1.0, np.nan], [0.5] * 2],
-    ):
-        hidden = causal_mask(2) if matrix[0][1] == 0 else None
-        ax = heatmap(matrix, ["a", "b"], hidden=hidden)
+    for number, hidden in ((0.0, causal_mask(2)), (-np.inf, None), (np.nan, None)):
+        ax = heatmap([[1.0, number], [0.5, 0.5]], ["a", "b"], hidden=hidden)
         assert hatched(ax) == [(1, 0)]
         assert ax.description.splitlines()[-2].split() == ["a", "1.0000", "hidden"]
         assert len(ax.texts) == 3

@@ -24,17 +24,17 @@ def test_its_numbers_are_attention_as_far_as_it_is_known(known):
     width = 2 if projected else 3
     if not projected:
         assert numbers["queries"] is numbers["keys"] is numbers["values"] is numbers["x"]
-    assert numbers["mix"].shape == (3, width)
+    assert numbers["context"].shape == (3, width)
     np.testing.assert_allclose(numbers["scores"], numbers["queries"] @ numbers["keys"].T)
     divisor = 2**0.5 if projected else 1
-    np.testing.assert_allclose(numbers["scale"] * divisor, numbers["scores"])
-    weights = numbers["softmax"]
+    np.testing.assert_allclose(numbers["scaled"] * divisor, numbers["scores"])
+    weights = numbers["weights"]
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     assert (weights[numbers["hidden"]] == 0).all() == masked
     later = np.log(weights[2, 1] / weights[2, 0])
-    assert later == pytest.approx(numbers["scale"][2, 1] - numbers["scale"][2, 0])
-    assert (numbers["dropout"] == weights).all() != dropped
-    np.testing.assert_allclose(numbers["mix"], numbers["dropout"] @ numbers["values"])
+    assert later == pytest.approx(numbers["scaled"][2, 1] - numbers["scaled"][2, 0])
+    assert (numbers["dropped"] == weights).all() != dropped
+    np.testing.assert_allclose(numbers["context"], numbers["dropped"] @ numbers["values"])
 
 
 def test_a_way_from_what_is_known_is_not_grey():
