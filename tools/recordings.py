@@ -32,6 +32,7 @@ from tools.notebook_files import ExplorerCall
 
 MOST_STATES = (640, 320, 160, 80)  # as many as fit into the largest size
 MOST_STEPS = 11
+STEPS = {"angle": 26, "length_a": 21}  # of what is dragged, more
 LARGEST = 400_000  # bytes
 # What to record where the first controls of an explorer are not the ones that matter.
 RECORDED = {
@@ -64,7 +65,7 @@ def choices(control: Control, settings: Settings, thin: bool = True) -> list[Cho
         return [(text, text) for text in TYPED.get(control.name, ())]
     pairs = control.choices(settings)
     kept = [value for _, value in pairs]
-    most = getattr(control, "recorded", None) or MOST_STEPS
+    most = STEPS.get(control.name, MOST_STEPS)
     keep = {settings[control.name]}
     if thin and isinstance(control, Steps) and control.returns_to:
         keep.add(call(control.returns_to, settings))  # what it was before it was changed

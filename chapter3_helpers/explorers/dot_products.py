@@ -23,14 +23,12 @@ CONTROLS = (
         *("angle", "angle in degrees", 60, "How far a is turned away from b"),
         low=-180,
         high=180,
-        recorded=26,
     ),
     Slider(
         *("length_a", "length of a", 1.5, "How long a is"),
         low=0.0,
         high=LONGEST,
         step=STEP,
-        recorded=21,
     ),
     Slider("length_b", "length of b", 1.0, "How long b is", low=0.0, high=LONGEST, step=STEP),
     Clicked(

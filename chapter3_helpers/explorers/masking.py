@@ -68,6 +68,7 @@ CONTROLS = (
         "How far the sentence has been read",
         options=up_to(_tokens),
         play=700,
+        to_the_end=True,
     ),
     DropDown(
         "matrices",

@@ -6,7 +6,15 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from chapter3_helpers.explorers.core.controls import Clicked, Control, call
+from chapter3_helpers.explorers.core.controls import (
+    Clicked,
+    Control,
+    Seed,
+    Slider,
+    Steps,
+    TextField,
+    call,
+)
 from chapter3_helpers.explorers.core.panels import render, render_error
 from chapter3_helpers.explorers.core.widget import Explorer
 
@@ -28,6 +36,26 @@ SNAPSHOT = f"""(root, names) => {{
     const places = [...root.querySelectorAll('.c3-said, .c3-view')];
     return [controls, places.flatMap(place => ({READ})(place))];
 }}"""
+
+
+def value_shown(control: Control, shown: str, settings: dict[str, Any]) -> Any:
+    """Return the value of a control that a page means by what it shows.
+
+    Raises:
+        ValueError: none of its values, beside these other settings.
+    """
+    if isinstance(control, TextField | Seed):
+        return type(control.default)(shown)
+    if isinstance(control, Slider):
+        return type(control.default)(shown.replace(",", "").replace("−", "-"))
+    if isinstance(control, Steps) and control.offered(settings) is None:
+        number, *_ = shown.split()  # before the name of a token on its button
+        return type(control.default)(number)
+    choices = control.choices(settings)
+    for label, value in choices:
+        if label.split() == shown.replace("\xa0", " ").split():
+            return value
+    raise ValueError(f"{control.name} must be one of {choices}, the page shows {shown!r}")
 
 
 class PageExplorer:
@@ -55,7 +83,7 @@ class PageExplorer:
         found, shown = self.root.evaluate(SNAPSHOT, [control.name for control in seen])
         settings = self.started | self.clicked
         for control, label in zip(seen, found, strict=True):
-            settings[control.name] = control.read(label, settings)
+            settings[control.name] = value_shown(control, label, settings)
         changed = {name for name in self.chosen if self.chosen[name] != settings[name]}
         self.chosen = {control.name: settings[control.name] for control in seen}
         for control in self.model.controls:

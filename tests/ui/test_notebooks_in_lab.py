@@ -18,7 +18,7 @@ from chapter3_helpers import explorers
 from chapter3_helpers.explorers.core.controls import Clicked
 from chapter3_helpers.explorers.core.widget import Explorer
 from chapter3_helpers.model_files import model_path
-from tests.ui.driver import PARSE, READ, PageExplorer, luminance
+from tests.ui.driver import PARSE, READ, PageExplorer, luminance, value_shown
 from tests.ui.test_book import OPEN, built, offline_page, visit
 from tools.lab import choose_theme, errors, open_notebook, run_all, write_notebook
 from tools.notebook_files import (
@@ -189,7 +189,7 @@ def follow(explorer: Explorer, chosen: dict[str, str]) -> None:
     explorer.reset()
     controls = {control.name: control for control in explorer.controls}
     for name, label in chosen.items():
-        explorer.set(**{name: controls[name].read(label, explorer.settings)})
+        explorer.set(**{name: value_shown(controls[name], label, explorer.settings)})
 
 
 MOVE = """(root, draw) => {

@@ -81,10 +81,6 @@ class Control:
         """Make the ipywidgets control, which has the value."""
         raise NotImplementedError
 
-    def functions(self) -> dict[str, Callable[..., Any]]:
-        """Return the functions of other settings that it has, by what they are."""
-        return {"enabled": self.enabled}
-
     def place(self, widget: widgets.Widget) -> widgets.Widget:
         """Return what stands on the page: the control, or a box with more beside it."""
         return widget
@@ -96,18 +92,6 @@ class Control:
     def choices(self, settings: Settings) -> list[Choice]:
         """Return the values that are recorded for a page, for these settings; none for a text."""
         return []
-
-    def read(self, shown: str, settings: Settings) -> Any:
-        """Return the value that a page means by what it shows.
-
-        Raises:
-            ValueError: none of its values, beside these other settings.
-        """
-        choices = self.choices(settings)
-        for label, value in choices:
-            if label.split() == shown.replace("\xa0", " ").split():
-                return value
-        raise ValueError(f"{self.name} must be one of {choices}, the page shows {shown!r}")
 
     def words(self, **size: Any) -> dict[str, Any]:
         """Return what every ipywidgets control is given; ``size`` is that of its layout, if it has
@@ -126,7 +110,6 @@ class Slider(Control):
     """A number from ``low`` to ``high``; whole if ``step`` is.
 
     ``play`` puts a button in front that walks through the steps, one in so many milliseconds.
-    ``recorded`` says how many steps a recording keeps of what is dragged, where that are more.
     """
 
     kind = "slider"
@@ -134,7 +117,6 @@ class Slider(Control):
     high: float
     step: float = 1
     play: int | None = None
-    recorded: int | None = None
 
     def choices(self, settings: Settings) -> list[Choice]:
         digits = "" if self.whole else ".2f"
@@ -142,9 +124,6 @@ class Slider(Control):
             self.low + i * self.step for i in range(round((self.high - self.low) / self.step) + 1)
         ]
         return [(format(value, digits), value) for value in values]
-
-    def read(self, shown: str, settings: Settings) -> Any:
-        return type(self.default)(shown.replace(",", "").replace("−", "-"))
 
     @property
     def whole(self) -> bool:
@@ -170,9 +149,9 @@ class Steps(Control):
 
     ``options`` are values, or (label, value) pairs; where what is on offer depends on the other
     settings, a function of these, which returns None where a text cannot be read: the options then
-    stay as they are. ``play`` is as for ``Slider``. What plays and was put at its last
-    option moves to the new last one where there are more; with ``to_the_end`` so does what does not
-    play. ``returns_to`` says where it goes when one of ``returns_when``, settings, is chosen anew.
+    stay as they are. ``play`` is as for ``Slider``. With ``to_the_end``, what was put at its last
+    option moves to the new last one where there are more. ``returns_to`` says where it goes when
+    one of ``returns_when``, settings, is chosen anew.
     """
 
     kind = "slider"
@@ -182,15 +161,6 @@ class Steps(Control):
     returns_to: Callable[..., Any] | None = None
     returns_when: Sequence[str] = ()
 
-    @property
-    def follows(self) -> bool:
-        """Whether it stays at the last option when there are more."""
-        return self.to_the_end or self.play is not None
-
-    def functions(self) -> dict[str, Callable[..., Any]]:
-        mine = {"options": self.options, "returns_to": self.returns_to}
-        return super().functions() | {name: f for name, f in mine.items() if callable(f)}
-
     def offered(self, settings: Settings) -> list[Any] | None:
         """Return the options for these settings; None where a text decides and cannot be read."""
         options = call(self.options, settings) if callable(self.options) else self.options
@@ -199,12 +169,6 @@ class Steps(Control):
     def choices(self, settings: Settings) -> list[Choice]:
         options = self.offered(settings)
         return _pairs([settings[self.name]] if options is None else options)
-
-    def read(self, shown: str, settings: Settings) -> Any:
-        if self.offered(settings) is None:
-            number, *_ = shown.split()  # before the name of a token on its button
-            return type(self.default)(number)
-        return super().read(shown, settings)
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.SelectionSlider(options=self.offered(settings), **self.words())
@@ -280,13 +244,8 @@ class Clicked(Steps):
     stands = ""
     enabled: Callable[..., bool] = lambda: False
 
-    @property
-    def comes_and_goes(self) -> bool:
-        """Whether it may be None; what has another default is always there."""
-        return self.default is None
-
     def choices(self, settings: Settings) -> list[Choice]:
-        return _pairs([None] * self.comes_and_goes + (self.offered(settings) or []))
+        return _pairs([None] * (self.default is None) + (self.offered(settings) or []))
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.Dropdown(options=self.offered(settings), **self.words())
@@ -344,9 +303,6 @@ class TextField(Control):
     kind = "text"
     waits: bool = field(default=False, kw_only=True)
 
-    def read(self, shown: str, settings: Settings) -> str:
-        return shown
-
     def build(self, settings: Settings) -> widgets.Widget:
         words = self.words(width="auto", min_width="320px", flex="2 1 420px")
         return widgets.Text(continuous_update=not self.waits, **words)
@@ -361,9 +317,6 @@ class Seed(Control):
 
     def choices(self, settings: Settings) -> list[Choice]:
         return _pairs(sorted({settings[self.name], *RECORDED_SEEDS}))
-
-    def read(self, shown: str, settings: Settings) -> int:
-        return int(shown)
 
     def build(self, settings: Settings) -> widgets.Widget:
         return SeedBox(self.words(width="130px"))

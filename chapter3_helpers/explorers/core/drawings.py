@@ -11,8 +11,9 @@ import numpy as np
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import LINE_COLOURS
 from chapter3_helpers.diagrams import Diagram
+from chapter3_helpers.explorers.core.marks import click_attribute
 from chapter3_helpers.explorers.core.panels import Panel
-from chapter3_helpers.explorers.core.style import click_attribute, escape
+from chapter3_helpers.explorers.core.style import escape
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,9 @@ import numpy as np
 from chapter3_helpers._figures.arrays import hidden_cells, to_array
 from chapter3_helpers._figures.writing import short
 from chapter3_helpers.diagrams.core.scene import text_width
+from chapter3_helpers.explorers.core.marks import click_attribute, mark, stop
 from chapter3_helpers.explorers.core.panels import Panel
-from chapter3_helpers.explorers.core.style import (
-    click_attribute,
-    escape,
-    largest,
-    listed,
-    named,
-    stop,
-)
+from chapter3_helpers.explorers.core.style import escape, largest, listed, named
 
 STEP = 30  # pixels from one token to the next
 ACROSS = 170  # pixels from left to right
@@ -74,13 +68,14 @@ class Lines(Panel):
                     continue
                 a, b, middle = STEP * (i + 0.5), STEP * (j + 0.5), ACROSS / 2
                 paths.append(
-                    f'<path{pale} data-q={i} data-k={j} d="M{left:.0f} {a:.0f}c{middle:.0f} 0 '
+                    f"<path{pale}{mark('query', i)}{mark('key', j)} "
+                    f'd="M{left:.0f} {a:.0f}c{middle:.0f} 0 '
                     f'{middle:.0f} {b - a:.0f} {ACROSS} {b - a:.0f}" '
                     f'stroke-width="{max(0.4, THICKEST * min(weight, 1.0)):.3g}"/>'
                 )
         shown = np.where(gone, -1.0, values)
-        ends = _ends("q", self.queries, keys, shown, left - 8, self.marked_row)
-        ends += _ends("k", keys, self.queries, shown.T, right + 8)
+        ends = _ends("query", self.queries, keys, shown, left - 8, self.marked_row)
+        ends += _ends("key", keys, self.queries, shown.T, right + 8)
         said = f"{escape(self.title)}: {escape(self.sides)}"
         return (
             f'<figure class="c3v"{click_attribute(self.click)}><figcaption>{said}</figcaption>'
@@ -98,8 +93,8 @@ def _ends(
     marked: int | None = None,
 ) -> str:
     """Write the tokens of one side; to who cannot see the lines each says its largest weight."""
-    anchor, name = ("end", "query") if side == "q" else ("start", "key")
-    to = "attends most to" if side == "q" else "is attended to most by"
+    anchor = "end" if side == "query" else "start"
+    to = "attends most to" if side == "query" else "is attended to most by"
     parts = []
     for n, (token, row) in enumerate(zip(tokens, weights, strict=True)):
         said = named(tokens, n)
@@ -108,7 +103,7 @@ def _ends(
             said += f" {to} {listed(names)}: {most}{' each' * (len(names) > 1)}"
         bold = " font-weight=600" * (n == marked)
         parts.append(
-            f"<text data-{side}={n}{stop(name, n == 0)} role=button "
+            f"<text{mark(side, n)}{stop(side, n == 0)} role=button "
             f'aria-label="{escape(said)}" x="{x:.0f}" y="{STEP * (n + 0.5) + 5:.0f}" '
             f'text-anchor="{anchor}"{bold}>{escape(short(token))}</text>'
         )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers.explorers.core.marks import mark
 from chapter3_helpers.explorers.core.panels import Panel
 from chapter3_helpers.explorers.core.style import decimals_for, escape, named, written
 
@@ -86,58 +87,50 @@ class NumberPath(Panel):
         return query * key
 
     @cached_property
-    def numbers(self) -> dict[str, Any]:
-        """The result of every step: ``score``, ``scaled``, ``biased``, ``masked``, ``power``,
-        ``weight``, ``dropped``, ``mean`` and ``part``; with the ``divisor`` of the score, and
-        ``weights`` and ``powers`` of the whole row."""
-        divisor = 1.0
+    def divisor(self) -> float:
+        """By what a score is divided."""
+        if self.vectors is None or self.additive is not None or not self.scaled:
+            return self.temperature or 1.0
+        return math.sqrt(len(self.vectors[0]))
+
+    @cached_property
+    def rows(self) -> dict[str, np.ndarray]:
+        """What every step makes of the whole row, (T,) each: ``score``, ``scaled``, ``biased``,
+        ``masked``, ``power`` and ``weight``."""
         if self.vectors is None:
-            scores = to_array(self.scores)[self.row].astype(float)
+            scores = self._row(self.scores)
         elif self.additive is not None:
             scores = np.tanh(self.vectors[0] + to_array(self.keys)) @ to_array(self.additive)
         else:
             scores = to_array(self.keys).astype(float) @ self.vectors[0]
-            divisor = math.sqrt(len(self.vectors[0])) if self.scaled else 1.0
-        divisor = self.temperature or divisor
-        row = scores / divisor
-        scaled = float(row[self.column])
+        rows = {"score": scores, "scaled": scores / self.divisor}
+        rows["biased"] = rows["masked"] = rows["scaled"]
         if self.bias is not None:
-            row = row + to_array(self.bias)[self.row]
-        biased = float(row[self.column])
+            rows["biased"] = rows["masked"] = rows["scaled"] + self._row(self.bias)
         if self.masked is not None:
-            row = to_array(self.masked)[self.row].astype(float)
+            rows["masked"] = self._row(self.masked)
         elif self.hidden is not None:
-            row = np.where(to_array(self.hidden)[self.row], -np.inf, row)
-        most = float(row.max())
-        shift = most if abs(most) > MOST_POWER else 0.0
+            rows["masked"] = np.where(self._row(self.hidden), -np.inf, rows["biased"])
         with np.errstate(invalid="ignore", over="ignore"):
-            powers = np.exp(row - shift)
-            weights = powers / powers.sum()
-        score = float(scores[self.column])
-        weight = float(weights[self.column])
-        dropped = weight
-        if self.kept is not None:
-            dropped = weight * bool(to_array(self.kept)[self.row, self.column]) / (1 - self.p)
+            rows["power"] = np.exp(rows["masked"] - _shift(rows["masked"]))
+            rows["weight"] = rows["power"] / rows["power"].sum()
+        return rows
+
+    def _row(self, values: Any) -> np.ndarray:
+        return to_array(values)[self.row].astype(float)
+
+    @cached_property
+    def numbers(self) -> dict[str, Any]:
+        """The result of every step: those of ``rows``, and ``dropped``, ``mean`` and ``part``."""
+        found = {name: float(row[self.column]) for name, row in self.rows.items()}
+        weight, kept = found["weight"], 1 - self.p
+        dropped = weight if self.kept is None else weight * self._row(self.kept)[self.column] / kept
         times, draws = self.times or (0, 1)
-        mean = times * weight / (1 - self.p) / draws if self.times else dropped
+        mean = times * weight / kept / draws if self.times else dropped
         part = None
         if self.values is not None:
             part = dropped * to_array(self.values)[self.column].astype(float)
-        return {
-            "score": score,
-            "divisor": divisor,
-            "scaled": scaled,
-            "biased": biased,
-            "masked": float(row[self.column]),
-            "weights": weights,
-            "shift": shift,
-            "powers": powers,
-            "power": float(powers[self.column]),
-            "weight": weight,
-            "dropped": dropped,
-            "mean": mean,
-            "part": part,
-        }
+        return found | {"dropped": dropped, "mean": mean, "part": part}
 
     def html(self) -> str:
         rows = "".join(
@@ -158,8 +151,8 @@ class NumberPath(Panel):
             return ""
         query, key = self.vectors
         rows = [
-            (f"<tr data-q={self.row}>", '<b class="q">query</b>', query),
-            (f"<tr data-k={self.column}>", '<b class="k">key</b>', key),
+            (f"<tr{mark('query', self.row)}>", '<b class="q">query</b>', query),
+            (f"<tr{mark('key', self.column)}>", '<b class="k">key</b>', key),
         ]
         if self.additive is not None:
             rows.append(("<tr>", "tanh of their sum", np.tanh(query + key)))
@@ -177,9 +170,9 @@ class NumberPath(Panel):
 
     def steps(self) -> list[tuple[str, str, str]]:
         """Return what is done at each step, with which numbers, and what comes out, as HTML."""
-        found, say = self.numbers, self._say
+        found, say, shift = self.numbers, self._say, _shift(self.rows["masked"])
         masked = say(found["masked"])
-        score = self._enough(found["score"], found["divisor"], found["scaled"])
+        score = self._enough(found["score"], found["scaled"])
         if self.vectors is None:
             steps = [("score", "", score)]
         else:
@@ -202,13 +195,13 @@ class NumberPath(Panel):
             hides = to_array(self.hidden)[self.row, self.column]
             seen = "hidden from this query" if hides else "may be seen"
             steps.append(("mask", f"“{escape(self.tokens[self.column])}”: {seen}", masked))
-        if found["shift"]:
-            how = f"{masked} − {_signed(say(found['shift']))}"
-            steps.append(("minus the row’s largest", how, say(found["masked"] - found["shift"])))
+        if shift:
+            how = f"{masked} − {_signed(say(shift))}"
+            steps.append(("minus the row’s largest", how, say(found["masked"] - shift)))
         # with more decimals, or what a reader works out from it is another number
-        exponent = self._say(found["masked"] - found["shift"], at_least=4)
+        exponent = say(found["masked"] - shift, at_least=4)
         steps.append(("e to the power", f"e<sup>{exponent}</sup>", say(found["power"])))
-        powers = [power for power in found["powers"] if power > 0]
+        powers = [power for power in self.rows["power"] if power > 0]
         row = " + ".join(say(power) for power in powers) or "nan"  # inf - inf
         if len(powers) > MOST_TERMS or found["power"] == 0:
             others = sum(powers) - found["power"]
@@ -221,9 +214,8 @@ class NumberPath(Panel):
             steps.append(("dropout", how, say(found["dropped"])))
         if self.times is not None:
             (times, draws), each = self.times, found["weight"] / (1 - self.p)
-            what = f"mean of {draws} {'draw' if draws == 1 else 'draws'}"
             how = f"kept in {times}: {times} · {say(each)} / {draws}"
-            steps.append((what, how, say(found["mean"])))
+            steps.append((f"mean of {draws} draw{'s' * (draws != 1)}", how, say(found["mean"])))
         if self.values is None:
             return steps
         value, part = (
@@ -236,25 +228,27 @@ class NumberPath(Panel):
     def _say(self, number: float, at_least: int = 0) -> str:
         decimals = self.decimals
         if decimals is None:
-            decimals = decimals_for(self.numbers["weights"])
-        decimals = max(decimals, at_least)
-        said = written(number, decimals)
+            decimals = decimals_for(self.rows["weight"])
         if 1e6 <= abs(number) < math.inf:  # a mask of -1e10, say
-            said = f"{number:.2g}".replace("e+", "e").replace("-", "−")
-        return said.replace("inf", "∞")
+            return f"{number:.2g}".replace("e+", "e").replace("-", "−")
+        return written(number, max(decimals, at_least)).replace("inf", "∞")
 
-    def _enough(self, score: float, divisor: float, quotient: float) -> str:
+    def _enough(self, score: float, quotient: float) -> str:
         """Write a score with so many decimals that dividing what is written gives the quotient."""
         shown = self._say(quotient)
         for more in range(9):
             said = self._say(score, at_least=more)
-            if not math.isfinite(score) or self._say(_read(said) / divisor) == shown:
+            if not math.isfinite(score):
+                break
+            if self._say(float(said.replace("−", "-")) / self.divisor) == shown:
                 break
         return said
 
 
-def _read(said: str) -> float:
-    return float(said.replace("−", "-").replace("∞", "inf"))
+def _shift(row: np.ndarray) -> float:
+    """Return what is taken off a row of scores before e is raised to them."""
+    most = float(row.max())
+    return most if abs(most) > MOST_POWER else 0.0
 
 
 def _signed(number: str) -> str:

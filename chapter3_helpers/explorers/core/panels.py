@@ -9,37 +9,24 @@ Every panel keeps its numbers as attributes, so that a test can ask for them wit
 0.37), defined once in ``style``, which keeps the message for 24 heads small.
 """
 
-import base64
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from chapter3_helpers._figures.arrays import hidden_cells, to_array
-from chapter3_helpers._figures.colours import (
-    KEY_LABEL,
-    LEVELS,
-    QUERY_LABEL,
-    WEIGHT_COLOURS,
-    levels,
-    palette,
-)
+from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL, levels
 from chapter3_helpers._figures.writing import some_of
+from chapter3_helpers.explorers.core.marks import SIDES, click_attribute, mark, stop
 from chapter3_helpers.explorers.core.style import (
-    click_attribute,
+    HIDDEN,
     colour_classes,
     decimals_for,
     escape,
-    stop,
+    png,
     written,
 )
-
-SIDES = {"query": "q", "key": "k", "row": "r", "column": "c", "": ""}  # as ``hands.js`` calls them
-HIDDEN = (176, 176, 176)  # of a small picture's hidden cells; seen on a light and on a dark page
 
 
 class Panel:
@@ -112,56 +99,53 @@ class Matrix(Panel):
         return replace(self, decimals=2)
 
     def html(self) -> str:
-        values = to_array(self.values).astype(float)
         columns = self.rows if self.columns is None else self.columns
-        classes = colour_classes(values, self.hidden, self.signed)
-        decimals = decimals_for(values[classes != "h"]) if self.decimals is None else self.decimals
-        dropped = None if self.dropped is None else to_array(self.dropped)
         across = some_of(len(columns), self.marked_column)
-        down, over = (SIDES[side] for side in self.sides)
         wide = max((len(columns[j]) for j in across if j is not None), default=0)
         turned = " c3t c3s" if self.narrow else " c3t" * (len(across) > 10 and wide > 4)
-        grid = " role=grid" * bool(down or over)
         corner = [name.partition(" (")[0] if self.narrow else name for name in self.corner]
-        lines = [
-            f'<div class="c3w"><table class="c3m{turned}"{grid}{click_attribute(self.click)}>'
-            f"<caption>{escape(self.title)}</caption>",
-            f'<tr><th class="corner">{escape(corner[1])} →<br>{escape(corner[0])} ↓</th>',
-        ]
+        down, over = self.sides
+        head = [f'<tr><th class="corner">{escape(corner[1])} →<br>{escape(corner[0])} ↓</th>']
         for j in across:
             if j is None:
-                lines.append("<th>…")
+                head.append("<th>…")
                 continue
-            marked = ' class="marked"' if j == self.marked_column else ""
-            reach = f" data-{over}={j}{stop(self.sides[1], j == 0)}" if over else ""
-            lines.append(f'<th scope="col"{marked}{reach}><span>{escape(columns[j])}</span></th>')
-        lines.append("</tr>")
-        keys = [f" data-{over}={j}" if over else "" for j in range(len(columns))]
+            marked = ' class="marked"' * (j == self.marked_column)
+            reach = f"{mark(over, j)}{stop(over, j == 0)}" if over else ""
+            head.append(f'<th scope="col"{marked}{reach}><span>{escape(columns[j])}</span></th>')
+        lines = ["".join(head) + "</tr>"]
+        cells = self._cells()
         for i in some_of(len(self.rows), self.marked_row):
             if i is None:
                 lines.append("<tr><th>⋮" + "<td class=gap>" * len(across) + "</tr>")
                 continue
-            marked = ' class="marked"' if i == self.marked_row else ""
-            query, reach = (f" data-{down}={i}", stop(self.sides[0], i == 0)) if down else ("", "")
-            lines.append(f'<tr{marked}{query}><th scope="row"{reach}>{escape(self.rows[i])}</th>')
-            for j in across:
-                at = i == self.marked_row and j == self.marked_column
-                if j is None:
-                    lines.append("<td class=gap>…")
-                    continue
-                kind = f' class="{classes[i, j]} at"' if at else f" class={classes[i, j]}"
-                if classes[i, j] == "h":
-                    lines.append(f'<td class="h{" at" * at}" aria-label="hidden"{keys[j]}></td>')
-                elif dropped is not None and dropped[i, j]:
-                    lines.append(
-                        f'<td class="w0 x{" at" * at}" aria-label="dropped"{keys[j]}>×</td>'
-                    )
-                elif self.texts is not None:
-                    lines.append(f"<td{kind}{keys[j]}>{escape(self.texts[i][j])}")
-                else:
-                    lines.append(f"<td{kind}{keys[j]}>{written(values[i, j], decimals)}")
-            lines.append("</tr>")
-        return "".join(lines) + "</table></div>"
+            marked = ' class="marked"' * (i == self.marked_row)
+            reach = stop(down, i == 0) if down else ""
+            inside = "".join("<td class=gap>…" if j is None else cells(i, j) for j in across)
+            lines.append(table_row(escape(self.rows[i]), inside, f"{marked}{mark(down, i)}", reach))
+        shown = table(f"c3m{turned}", self.title, lines, self.click, any(self.sides))
+        return f'<div class="c3w">{shown}</div>'
+
+    def _cells(self) -> Callable[[int, int], str]:
+        """Return what writes the cell of a row and a column."""
+        values = to_array(self.values).astype(float)
+        classes = colour_classes(values, self.hidden, self.signed)
+        decimals = decimals_for(values[classes != "h"]) if self.decimals is None else self.decimals
+        dropped = None if self.dropped is None else to_array(self.dropped)
+        keys = [mark(self.sides[1], j) for j in range(values.shape[1])]
+
+        def cell(i: int, j: int) -> str:
+            colour, at = classes[i, j], " at" * (i == self.marked_row and j == self.marked_column)
+            if colour == "h":
+                return f'<td class="h{at}" aria-label="hidden"{keys[j]}></td>'
+            if dropped is not None and dropped[i, j]:
+                return f'<td class="w0 x{at}" aria-label="dropped"{keys[j]}>×</td>'
+            kind = f'"{colour}{at}"' if at else colour
+            if self.texts is not None:
+                return f"<td class={kind}{keys[j]}>{escape(self.texts[i][j])}"
+            return f"<td class={kind}{keys[j]}>{written(values[i, j], decimals)}"
+
+        return cell
 
 
 @dataclass(frozen=True)
@@ -179,36 +163,16 @@ class Heads(Panel):
     hidden: Any = None
 
     def html(self) -> str:
-        images = "".join(
-            f'<img alt="" decoding=sync src="{_weights_image(matrix, self.hidden)}">'
-            for matrix in to_array(self.values).astype(float)
-        )
-        return f'<div class="c3g">{images}</div>'
+        images = []
+        for weights in to_array(self.values).astype(float):
+            hide = hidden_cells(weights, self.hidden)
+            places = np.where(hide, HIDDEN, levels(weights, hide, signed=False))
+            images.append(f'<img alt="" decoding=sync src="{png(places)}">')
+        return f'<div class="c3g">{"".join(images)}</div>'
 
     def layers(self) -> list[str]:
         """Return what lies one over the other under the buttons, the lowest first."""
         return [self.html()]
-
-
-@lru_cache
-def _palette() -> np.ndarray:
-    """Return the colours of all levels of weights, and of hidden cells, (LEVELS + 2, 3)."""
-    colours = [tuple(bytes.fromhex(colour[1:])) for colour in palette(WEIGHT_COLOURS)]
-    return np.array([*colours, HIDDEN], dtype=np.uint8)
-
-
-def _weights_image(weights: np.ndarray, hidden: Any = None) -> str:
-    """Return weights (rows, columns) as the address of a PNG that is all in it, a pixel per cell.
-
-    Twenty-four heads as tables took ten milliseconds of every step of a slider; as pictures they
-    take one. A browser enlarges them without smoothing.
-    """
-    hide = hidden_cells(weights, hidden)
-    places = np.where(hide, LEVELS + 1, levels(weights, hide, signed=False))
-    pixels = _palette()[places]  # (rows, columns, 3)
-    png = io.BytesIO()
-    Image.fromarray(pixels).save(png, "PNG")
-    return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()
 
 
 @dataclass(frozen=True)
@@ -248,7 +212,6 @@ class Bars(Panel):
         return replace(self, decimals=2 if self.decimals is None else min(2, self.decimals))
 
     def html(self) -> str:
-        rows = []
         values = to_array(self.values).astype(float)
         decimals = decimals_for(values) if self.decimals is None else self.decimals
         drawn = [0.0, 1.0, *values, *to_array(self.scale).astype(float)]
@@ -257,22 +220,17 @@ class Bars(Panel):
         if low < 0:
             cell = f'<td class="b z" style="--zero:{-low * scale:.1f}%">'
         numbers = range(len(values)) if self.numbers is None else self.numbers
+        lines = []
         for n, (label, value) in enumerate(zip(self.labels, values, strict=True)):
-            which = reach = ""
+            marked = ' class="marked"' * (n == self.marked_row)
+            reach = ""
             if self.side and n < len(numbers):
-                which, reach = f" data-{SIDES[self.side]}={numbers[n]}", stop("bar", n == 0)
+                marked, reach = marked + mark(self.side, numbers[n]), stop("bar", n == 0)
             left = f"margin-left:{(min(value, 0.0) - low) * scale:.1f}%;" if low < 0 else ""
-            marked = ' class="marked"' if n == self.marked_row else ""
-            rows.append(
-                f'<tr{marked}{which}><th scope="row"{reach}>{escape(label)}</th>'
-                f'<td class="n">{written(value, decimals)}</td>'
-                f'{cell}<div style="{left}width:{abs(value) * scale:.1f}%"></div></td></tr>'
-            )
-        grid = " role=grid" if self.side else ""
-        return (
-            f'<table class="c3b"{grid}{click_attribute(self.click)}>'
-            f"<caption>{escape(self.title)}</caption>{''.join(rows)}</table>"
-        )
+            bar = f'<div style="{left}width:{abs(value) * scale:.1f}%"></div>'
+            inside = f'<td class="n">{written(value, decimals)}</td>{cell}{bar}</td>'
+            lines.append(table_row(escape(label), inside, marked, reach))
+        return table("c3b", self.title, lines, self.click, bool(self.side))
 
 
 @dataclass(frozen=True)
@@ -284,12 +242,28 @@ class Facts(Panel):
     picture = False
 
     def html(self) -> str:
-        rows = "".join(
-            f'<tr><th scope="row">{escape(name)}</th><td>{escape(str(value))}</td></tr>'
+        lines = [
+            table_row(escape(name), f"<td>{escape(str(value))}</td>")
             for name, value in self.values.items()
-        )
-        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
-        return f'<table class="c3f">{caption}{rows}</table>'
+        ]
+        return table("c3f", self.title, lines)
+
+
+def table(
+    kind: str,
+    title: str,
+    lines: Sequence[str],
+    click: Mapping[str, Any] | None = None,
+    grid: bool = False,
+) -> str:
+    """Return the HTML of a table; ``grid`` says that the arrow keys walk over it."""
+    role, caption = " role=grid" * grid, f"<caption>{escape(title)}</caption>" if title else ""
+    return f'<table class="{kind}"{role}{click_attribute(click)}>{caption}{"".join(lines)}</table>'
+
+
+def table_row(label: str, cells: str, attributes: str = "", reach: str = "") -> str:
+    """Return the HTML of a row: its label, which ``reach`` lets the keyboard stop at, and cells."""
+    return f'<tr{attributes}><th scope="row"{reach}>{label}</th>{cells}</tr>'
 
 
 @dataclass(frozen=True)
@@ -313,11 +287,10 @@ def check_sides(title: str, sides: Sequence[str], click: Mapping[str, Any] | Non
     Raises:
         TypeError: the picture and its click do not belong together.
     """
-    for side in sides:
+    for side in filter(None, sides):
         if side not in SIDES:
             raise TypeError(
-                f"sides of “{title}” must be among {', '.join(filter(None, SIDES))} or empty, "
-                f"got {side!r}"
+                f"sides of “{title}” must be among {', '.join(SIDES)} or empty, got {side!r}"
             )
     for side, letter in SIDES.items():
         if letter in (click or ()) and side not in sides:

@@ -63,6 +63,7 @@ from chapter3_helpers.explorers.core.controls import (
     call,
     parameters,
 )
+from chapter3_helpers.explorers.core.marks import clicked_settings
 from chapter3_helpers.explorers.core.panels import (
     Heads,
     Panel,
@@ -72,12 +73,13 @@ from chapter3_helpers.explorers.core.panels import (
     render_error,
     render_waiting,
 )
-from chapter3_helpers.explorers.core.style import STYLE, clicked_settings, listed
+from chapter3_helpers.explorers.core.style import STYLE, listed
 
 Function = TypeVar("Function", bound=Callable)
 Given = Mapping[str, tuple[Callable[..., Any], Sequence[str]]]
 FOLDER = importlib.resources.files(__package__)
 SCRIPT = FOLDER.joinpath("hands.js").read_text("utf-8")
+THE_END = object()  # where a control stays that was put at its last option
 PRESENT, LEAVE = ("Present", "expand"), ("Leave (Esc)", "compress")
 WIDGET = FOLDER.joinpath("hands_widget.js").read_text("utf-8")
 
@@ -171,10 +173,10 @@ class Explorer(widgets.VBox):
         self.view = widgets.HTML(layout=widgets.Layout(width="100%"))
         self.code_view = widgets.HTML(layout=widgets.Layout(width="100%", display="none"))
         self._chosen: dict[str, Any] = {}  # where a reader put each control, wherever it is now
-        self._at_end: set[str] = set()  # of what follows the end, that which was put there
-        self._chose(defaults)
-        for name, widget in self.widgets.items():
-            widget.observe(partial(self._changed, name=name), names="value")
+        for control in self.controls:
+            self._remember(control, control.default)
+            widget = self.widgets[control.name]
+            widget.observe(partial(self._changed, name=control.name), names="value")
         self.reset_button.on_click(self.reset)
         for button in (self.code_button, self.present_button):
             button.observe(self._changed, names="value")
@@ -281,8 +283,10 @@ class Explorer(widgets.VBox):
             self._check(called(function), parameters(function))
         self._check(called(self._panels), parameters(self._panels)[1:])
         for control in self.controls:
-            for name, function in control.functions().items():
-                self._check(f"{name} of {control.name!r}", parameters(function))
+            for name in ("enabled", "options", "returns_to"):
+                function = getattr(control, name, None)
+                if callable(function):
+                    self._check(f"{name} of {control.name!r}", parameters(function))
             if isinstance(control, Steps):
                 self._check(f"returns_when of {control.name!r}", control.returns_when)
 
@@ -329,7 +333,7 @@ class Explorer(widgets.VBox):
                 if control.name in values:
                     self._offer(control, self.settings)
                     self._move(control, values[control.name])
-            self._return({name for name in values if values[name] != before[name]}, values)
+            self._settle({name for name in values if values[name] != before[name]}, values)
         except ValueError:
             for control in self.controls:
                 self._offer(control, self.settings)
@@ -337,8 +341,6 @@ class Explorer(widgets.VBox):
             raise
         finally:
             self._quiet = False
-        self._chose(values)
-        self._settle()
 
     def reset(self, _button: Any = None) -> None:
         """Put every control back to where it started."""
@@ -372,76 +374,69 @@ class Explorer(widgets.VBox):
 
     @as_torch_starts()
     def _changed(self, change: Any, name: str = "") -> None:
-        if not self._quiet:
-            self._chose({name: change.new} if name else {})
-            self._quiet = True
-            try:
-                self._return({name}, {name})
-            finally:
-                self._quiet = False
-            self._settle()
-            self._draw()
+        """Follow a reader, who has moved one control or pressed a button below them."""
+        if self._quiet:
+            return
+        self._quiet = True
+        try:
+            self._settle({name}, {name: change.new} if name else {})
+        finally:
+            self._quiet = False
+        self._draw()
 
-    def _return(self, changed: Collection[str], kept: Collection[str]) -> None:
-        """Let what returns when one of some settings has changed do so, but for what is kept."""
-        for control in self.controls:
-            returns = isinstance(control, Steps) and {*changed} & {*control.returns_when}
-            if returns and control.name not in kept:
-                self._chosen[control.name] = call(control.returns_to, self.settings)
-                self._offer(control, self.settings)
+    def _settle(self, changed: Collection[str], chosen: Settings) -> None:
+        """Let every control offer what belongs to the present settings.
 
-    def _chose(self, values: Settings) -> None:
-        """Remember where a reader put controls, and whether that was the end of what follows it."""
-        self._chosen |= values
+        Args:
+            changed: the settings that have another value than before.
+            chosen: where a reader has just put controls. Of the others, what returns when one of
+                the changed settings is chosen anew does so.
+        """
+        settings = self.settings
         for control in self.controls:
-            if control.name in values and isinstance(control, Steps) and control.follows:
-                widget = self.widgets[control.name]
-                at_end = widget.index == len(widget.options) - 1
-                (self._at_end.add if at_end else self._at_end.discard)(control.name)
+            name, widget = control.name, self.widgets[control.name]
+            if isinstance(control, Steps):
+                if name in chosen:
+                    self._remember(control, chosen[name])
+                elif {*changed} & {*control.returns_when}:
+                    self._chosen[name] = call(control.returns_to, settings)
+                self._offer(control, settings)
+            settings[name] = widget.value
+            layout = self.places[name].layout
+            display = None if control.is_shown(settings) else "none"
+            if layout.display != display:
+                layout.display = display
+
+    def _remember(self, control: Control, value: Any) -> None:
+        """Remember where a reader put a control, or that it was its end and is to stay there."""
+        widget = self.widgets[control.name]
+        ends = isinstance(control, Steps) and control.to_the_end
+        ends = ends and widget.index == len(widget.options) - 1
+        self._chosen[control.name] = THE_END if ends else value
 
     def _offer(self, control: Control, settings: Settings) -> None:
         """Give a control the options that fit the other settings.
 
         If the chosen value disappears, the nearest lower one is used, or the first where values
-        are no numbers; it is restored when it returns. A control that follows the end and was put
-        at its last option moves to the new last one: while somebody types a sentence, all of it
-        stays read. Where it cannot be read, the options stay as they are.
+        are no numbers; it is restored when it returns. What was put at its last option, and is to
+        stay at the end, moves to the new last one: while somebody types a sentence, all of it
+        stays read. Where a text cannot be read, the options stay as they are.
         """
-        if not isinstance(control, Steps):
-            return
-        widget = self.widgets[control.name]
-        options = control.offered(settings)
+        options = control.offered(settings) if isinstance(control, Steps) else None
         if options is None:
             return
+        widget, old = self.widgets[control.name], self._chosen[control.name]
         values = [option[1] if isinstance(option, tuple) else option for option in options]
-        old = self._chosen[control.name]
-        if isinstance(control, Clicked) and control.comes_and_goes:
+        if isinstance(control, Clicked) and control.default is None:
             new = widget.value if widget.value in values else None
+        elif old is THE_END:
+            new = values[-1]
         else:
             new = old if old in values else _nearest_lower(old, values)
-        if control.name in self._at_end:
-            new = values[-1]
-        if options == list(widget.options):
-            widget.value = new
-            return
-        widget.index = 0
-        widget.options = options
+        if options != list(widget.options):
+            widget.index = 0
+            widget.options = options
         widget.value = new
-
-    def _settle(self) -> None:
-        """Let every control offer what belongs to the present settings."""
-        self._quiet = True
-        try:
-            settings = self.settings
-            for control in self.controls:
-                self._offer(control, settings)
-                settings[control.name] = self.widgets[control.name].value
-                layout = self.places[control.name].layout
-                display = None if control.is_shown(settings) else "none"
-                if layout.display != display:
-                    layout.display = display
-        finally:
-            self._quiet = False
 
     def _draw(self) -> None:
         """Show what belongs to the present settings."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.core.panels import Heads, Panel
-from chapter3_helpers.explorers.core.style import escape
-from chapter3_helpers.explorers.model.pixels import Tiles, Window, png
+from chapter3_helpers.explorers.core.style import escape, png
+from chapter3_helpers.explorers.model.pixels import Tiles, Window
 
 LARGE, PRESENTED = 400, 125  # pixels of one head in large, about; and before its letters grow
 LEFT, TOP = 48, 20  # pixels for the numbers of layers, and of heads
@@ -195,7 +195,7 @@ class Large(Panel):
             f'<figure class="c3v c3large"><figcaption>{escape(self.title)}</figcaption>'
             f'<svg class="c3pixels" viewBox="0 0 {left + width + 2} {top + height + 2}" '
             f'width="{left + width + 2}" role="group" aria-label="{escape(self.title)}">'
-            f'<image href="{png(levels)}" {over}/>{"".join(words)}'
+            f'<image href="{png(levels, indexed=True)}" {over}/>{"".join(words)}'
             f'<rect class="frame" {line}/>{chosen}</svg>'
             f'<div class="c3read" data-hint="{hint}">{hint}</div></figure>'
         )

@@ -4,18 +4,15 @@ A small picture of a large matrix shows the largest weight of each block. By the
 head that looks at the token before would show no pixel at all.
 """
 
-import base64
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from PIL import Image
 from torch.nn.functional import adaptive_max_pool2d
 
-from chapter3_helpers._figures.colours import LEVELS, WEIGHT_COLOURS, palette
-from chapter3_helpers.explorers.core.panels import HIDDEN
+from chapter3_helpers._figures.colours import LEVELS
+from chapter3_helpers.explorers.core.style import HIDDEN, NOTHING, png
 
 # Pixels for all heads together, where they stand beside one of them and where they stand above it,
 # as long as each has SMALLEST.
@@ -23,8 +20,6 @@ BESIDE, ABOVE = (360, 400), (1080, 270)
 SMALLEST, LARGEST = 12, 60  # pixels of a head, the gap to the next one included
 ENOUGH = 24  # of these; smaller heads stand where they have more room
 GAP = 2
-_HIDDEN, _NOTHING = LEVELS + 1, LEVELS + 2  # places in the palette behind those of weights
-_COLOURS = [part for colour in palette(WEIGHT_COLOURS) for part in bytes.fromhex(colour[1:])]
 
 
 @dataclass(frozen=True)
@@ -61,16 +56,7 @@ class Window:
     def levels(self, weights: torch.Tensor) -> np.ndarray:
         """Return the place of every weight of blocks (..., high, wide) in the palette."""
         levels = (weights.clamp(max=1) * LEVELS).round().to(torch.uint8).numpy()
-        return np.where(self.hidden(*levels.shape[-2:]), np.uint8(_HIDDEN), levels)
-
-
-def png(places: np.ndarray) -> str:
-    """Return places in the palette (rows, columns) as the address of a PNG that is all in it."""
-    image = Image.fromarray(places, "P")
-    image.putpalette([*_COLOURS, *HIDDEN, 0, 0, 0])
-    file = io.BytesIO()
-    image.save(file, "PNG", transparency=_NOTHING, compress_level=6)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+        return np.where(self.hidden(*levels.shape[-2:]), np.uint8(HIDDEN), levels)
 
 
 @dataclass(frozen=True)
@@ -117,7 +103,7 @@ def draw_tiles(layers: Sequence[torch.Tensor], numbers: Sequence[int], window: W
     zoom = 2 if all(n % (2 * count) == 0 for n, count in ((high, R), (wide, S))) else 1
     high, wide, gap = high // zoom, wide // zoom, GAP // zoom
     across, down = tiles.counts
-    canvas = np.full((down * (high + gap), across * (wide + gap)), _NOTHING, dtype=np.uint8)
+    canvas = np.full((down * (high + gap), across * (wide + gap)), NOTHING, dtype=np.uint8)
     for i, layer in enumerate(layers):
         blocks = adaptive_max_pool2d(window.of(layer), (min(high, R), min(wide, S)))
         small = window.levels(blocks)
@@ -125,4 +111,4 @@ def draw_tiles(layers: Sequence[torch.Tensor], numbers: Sequence[int], window: W
         for j, head in enumerate(small):
             left, top = (pixels // zoom for pixels in tiles.corner(i, j))
             canvas[top : top + high, left : left + wide] = head
-    return replace(tiles, picture=png(canvas))
+    return replace(tiles, picture=png(canvas, indexed=True))

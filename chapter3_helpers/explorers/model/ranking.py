@@ -5,8 +5,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from chapter3_helpers.explorers.core.marks import stop
 from chapter3_helpers.explorers.core.panels import Panel
-from chapter3_helpers.explorers.core.style import escape, stop
+from chapter3_helpers.explorers.core.style import escape
 from chapter3_helpers.explorers.model.measures import Measures
 
 MEANT = {  # what the name of a measure leaves out

@@ -6,8 +6,9 @@ from typing import Any
 
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers._figures.colours import LEVELS, WEIGHT_COLOURS, ink, palette
+from chapter3_helpers.explorers.core.marks import click_attribute
 from chapter3_helpers.explorers.core.panels import Panel
-from chapter3_helpers.explorers.core.style import click_attribute, escape
+from chapter3_helpers.explorers.core.style import escape
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from typing import Any
 
 from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.diagrams.core.scene import text_width
+from chapter3_helpers.explorers.core.marks import click_attribute
 from chapter3_helpers.explorers.core.panels import Note, Panel
-from chapter3_helpers.explorers.core.style import click_attribute, escape
+from chapter3_helpers.explorers.core.style import escape
 from chapter3_helpers.explorers.model.montage import WORDS, spread
 from chapter3_helpers.explorers.model.tokens import readable
 
