@@ -1,6 +1,7 @@
 """The explorer of ``08_positions``: six ways to place a sentence, a swap of words, and a move."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -22,9 +23,10 @@ from chapter3_helpers.explorers.core.drawings import Curves, Flow
 from chapter3_helpers.explorers.core.inputs import (
     clicked_cell,
     clicked_query_and_key,
+    options_of,
     read_sentence,
     read_tokens,
-    swap_buttons,
+    token_options,
     weight_matrix,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
@@ -60,6 +62,13 @@ def _head_options(num_heads: int) -> list[tuple[str, int]]:
     return [(f"{head}: {slope:.3g}", head) for head, slope in enumerate(slopes)]
 
 
+def _swapped(tokens: Sequence[str]) -> list[tuple[str, int]]:
+    """Offer all words but the last, whose row is watched."""
+    every = token_options(tokens)
+    return every[:-1] or every
+
+
+SWAPPED = options_of(read_tokens, _swapped)
 CONTROLS = (
     Buttons(
         "scheme",
@@ -69,7 +78,8 @@ CONTROLS = (
         options=[(way, way) for way in (NONE, LEARNED, SINUSOIDS, LINEAR, ALIBI, ROTARY)],
     ),
     TextField("text", "sentence", "the oven cooked the bread so", "Type a sentence of your own"),
-    *swap_buttons(),
+    Buttons("first", "swap", 1, "Its place is swapped with the next one's", options=SWAPPED),
+    Buttons("second", "with", 4, "Pick the same word to swap nothing", options=SWAPPED),
     Slider(
         "start",
         "starts at",

@@ -1,5 +1,6 @@
 """What a click on a picture sets, and the arithmetic that it shows."""
 
+import json
 import re
 
 import numpy as np
@@ -10,10 +11,12 @@ from chapter3_helpers.diagrams import Block, Diagram
 from chapter3_helpers.explorers.attention.explorer import COMPUTATION
 from chapter3_helpers.explorers.attention.flow import PARTS
 from chapter3_helpers.explorers.attention.mechanisms import CLASSES, SIMPLE, UNMASKED
+from chapter3_helpers.explorers.core import marks
 from chapter3_helpers.explorers.core.drawings import Flow
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Matrix
 from chapter3_helpers.explorers.core.style import CSS
+from chapter3_helpers.explorers.core.widget import FOLDER
 from chapter3_helpers.explorers.trainable_qkv import SCALED, UNSCALED
 from tests.explorers import find
 
@@ -113,14 +116,25 @@ def test_a_click_on_a_weight_of_the_handmade_model_chooses_it():
     assert subject.state(subject.settings).place == (2, 1)
 
 
-def test_every_mark_that_the_style_asks_for_is_made_by_a_script_or_a_picture():
-    subject = explorers.attention_explorer()
-    made = subject.view.value + Matrix("", [[0.0]], [""], sides=("row", "column")).html()
-    made += Flow(Diagram("", [Block(name="x", values=[[0.0]])]), click={"strip": "strip"}).html()
-    made += explorers.dot_products_explorer().view.value
-    script = "data-at-q data-at-k data-at-r data-at-c data-at-strip data-pointed-q data-pointed-k"
-    asked = set(re.findall(r"\[(data-[a-z-]+)", CSS)) - {"data-hands", "data-jp-theme-light"}
-    assert {mark for mark in asked if mark not in made} == set(script.split())
+def test_what_pictures_scripts_and_style_say_to_one_another_stands_in_one_list():
+    script = FOLDER.joinpath("hands.js").read_text("utf-8")
+    head, code = script.split("function c3Hands", 1)
+    known = {*marks.BY_PICTURES, *marks.BY_SCRIPT}
+    assert set(re.findall(r"^// data-(\S+)", head, re.MULTILINE)) == {*marks.BY_PICTURES}
+    sides = re.search(r"SIDES = (\[.*?\])", code)[1]
+    assert tuple(json.loads(sides)) == marks.PICKED
+    named = set(re.findall(r"(?:data-|dataset\.)([a-z]+(?:-[a-z]+)?)", code))
+    assert named - {"at", "pointed"} <= known
+    asked = set(re.findall(r"\[data-([a-z-]+)", CSS)) - {"jp-theme-light"}
+    assert asked <= known
+    strips = Flow(Diagram("", [Block(name="x", values=[[0.0]])]), click={"strip": "strip"}).html()
+    shown = [strips, Matrix("", [[0.0]], [""], sides=("row", "column")).html()]
+    weights = np.tril(np.ones((1, 1, 30, 30))) / np.arange(1, 31)[:, None]
+    model = explorers.model_explorer(weights, ["a"] * 30)
+    for subject in (explorers.attention_explorer(), explorers.dot_products_explorer(), model):
+        shown += [subject.view.value, subject.pictures]
+    made = set(re.findall(r"\bdata-([a-z]+)[= ]", "".join(shown)))
+    assert made == {*marks.BY_PICTURES}
 
 
 def test_what_nothing_else_can_pick_the_same_click_takes_away():

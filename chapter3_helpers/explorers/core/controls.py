@@ -12,7 +12,7 @@ They become real ipywidgets, which bring the keyboard and words for a screen rea
 
 ``enabled`` takes a control away where it means nothing. It is a function of other settings and
 names those that it needs, as ``made`` above; so is ``options`` where they depend on others.
-``presented=False`` takes a control away from the back row's view as well, as a seed is by default.
+``presented=False`` takes a control away from the back row's view, as a seed is by default.
 """
 
 import inspect
@@ -174,15 +174,14 @@ class Steps(Control):
         return widgets.SelectionSlider(options=self.offered(settings), **self.words())
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
-        if self.play is None:
-            box, player = widgets.HBox([widget], layout=_width()), None
-        else:
+        box = widgets.HBox([widget], layout=_width())
+        if self.play is not None:
             last = len(widget.options) - 1
             player = widgets.Play(min=0, max=last, value=widget.index, interval=self.play)
             box = _beside(player, widget, "index")
 
         def changed(change: Any) -> None:
-            if player:
+            if self.play is not None:
                 player.max = len(change.new) - 1
             if len(change.new) > len(change.old):  # the End key would stop at the old end
                 box.children, everything = (), box.children
@@ -211,8 +210,7 @@ class Buttons(Steps):
         radio.add_class("c3-buttons")
         return radio
 
-    def place(self, widget: widgets.Widget) -> widgets.Widget:
-        return widget
+    place = Control.place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,8 +248,7 @@ class Clicked(Steps):
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.Dropdown(options=self.offered(settings), **self.words())
 
-    def place(self, widget: widgets.Widget) -> widgets.Widget:
-        return widget
+    place = Control.place
 
 
 @dataclass(frozen=True, kw_only=True)

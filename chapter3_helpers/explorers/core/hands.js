@@ -1,22 +1,31 @@
 // What the picture of an explorer answers to pointing, clicks and keys.
 //
-// The picture says itself what it is made of. data-q and data-k are the numbers of a query and of a
-// key, data-r and data-c of a row and a column of parameters; a cell has those of the row and the
-// column that it stands in. data-strip is the name of a
-// part of a diagram. data-click, around them, names the settings that a click changes:
-// {"q": "row", "k": "column", "show": "one number"} sets row and column to the numbers that were
-// clicked, and show to what stands there. data-stop is what the keyboard reaches: the Tab key stops
-// once at all that have the same one, the arrows walk on.
+// The picture says itself what it is made of. marks.py has the list of these names:
 //
-// data-drag is the head of an arrow in a plane, which mouse, finger and arrow keys move: of which
-// reach the plane is, the setting that is the arrow's length, that length, its longest and its step, at
-// how many degrees it stands, and what turns with it: {"angle": [60, 1]} adds to 60 what it turns.
+// name          on                    what it holds
+// data-q        cells, rows, labels   the number of the query that it stands for
+// data-k        cells, rows, labels   the number of the key
+// data-r        cells, rows, labels   the number of a row of parameters, or of a listed head
+// data-c        cells, labels         the number of a column of parameters
+// data-strip    parts of a diagram    its name
+// data-click    what is around them   the settings that a click changes: {"q": "row", "show": "one number"}
+//                                     sets row to the number of the query, and show to what stands there
+// data-stop     labels                Tab stops once at all that have the same one, the arrows walk on
+// data-drag     heads of arrows       see below
+// data-board    pictures of pixels    {"down": ["row", 0, 300, 7]}: the setting that says which row is framed,
+//                                     its first value, how many there are, where the frame stands
+// data-cells    pictures of weights   {"q": [0, ["0 the", "1 cat"]], ...}: the first query, and the names
+// data-hint     .c3read               what it says until a weight is pointed at
 //
-// data-board is a picture of equal rows and columns, one of them framed: {"down": ["row", 0, 300, 7]} is
-// the setting that says which, its first value, how many there are and where the frame stands. A click
-// moves it there, an arrow key to the next. data-cells says of what its pixels are the weights:
-// {"q": [0, ["0 the", "1 cat"]], ...} are the first query and the names from there on. Pointing at a pixel
-// writes both names and the weight into the figure's .c3read.
+// A cell has the numbers of the row and the column that it stands in. What moves with the head of an arrow:
+//
+// reach         how far the plane goes from its middle      step      of that length
+// length        the setting that is the arrow's length      at        how many degrees it is turned
+// from          that length                                 turns     {"angle": [60, 1]} adds to 60 what it turns
+// longest       the longest that it may be                  name      of the arrow
+//
+// The script writes: data-hands on the explorer to which it listens; data-at-q and so on, on what is pointed
+// at, wherever it stands; data-pointed-q and so on, on the explorer in which something is.
 //
 // A page of the book loads this file as it is; hands_widget.js follows it in a notebook.
 

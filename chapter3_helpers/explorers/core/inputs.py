@@ -71,18 +71,28 @@ def read_letters(text: str, what: str, longest: int, alphabet: str = ALPHABET) -
     return letters
 
 
-def up_to(read: Reads) -> Callable[..., Sequence[int] | None]:
-    """Return the options of a slider over how much of a text has been read, from 1 to all; None
-    while the text cannot be read."""
+def options_of(read: Reads, make: Callable[[Sequence[Any]], Sequence[Any]]) -> Callable[..., Any]:
+    """Return the options that ``make`` finds in what was read, as a function of those settings
+    that ``read`` names; None while it refuses them, since the explorer says what is wrong."""
 
     @wraps(read)  # what it reads says which settings it needs
-    def options(**settings: Any) -> Sequence[int] | None:
+    def options(**settings: Any) -> Sequence[Any] | None:
         try:
-            return range(1, len(read(**settings)) + 1)
-        except ValueError:  # the explorer says what is wrong with the text
+            return make(read(**settings))
+        except ValueError:
             return None
 
     return options
+
+
+def up_to(read: Reads) -> Callable[..., Sequence[int] | None]:
+    """Return the options of a slider over how much of a text has been read, from 1 to all."""
+    return options_of(read, lambda tokens: range(1, len(tokens) + 1))
+
+
+def token_options(tokens: Sequence[str]) -> list[tuple[str, int]]:
+    """Return a choice for every token: its number and itself."""
+    return [(f"{i} {short(token)}", i) for i, token in enumerate(tokens)]
 
 
 def row_buttons(default: int = 0, read: Reads = read_tokens, **words: Any) -> Buttons:
@@ -92,7 +102,7 @@ def row_buttons(default: int = 0, read: Reads = read_tokens, **words: Any) -> Bu
     ``row_buttons(0, name="column", label="asked about", tooltip="Whose key it meets")``.
     """
     words = {"name": "row", "label": "asking", "tooltip": "Whose row of weights to read"} | words
-    return Buttons(default=default, options=_token_options(read), **words)
+    return Buttons(default=default, options=options_of(read, token_options), **words)
 
 
 CLICK_CELL = {"q": "query", "k": "key"}  # what a click on a weight sets
@@ -104,22 +114,12 @@ def clicked_query_and_key(read: Reads) -> tuple[Clicked, Clicked]:
     Args:
         read: what returns the tokens, or anything that is as long.
     """
-
-    def numbers(**settings: Any) -> list[int] | None:
-        options = up_to(read)(**settings)
-        return None if options is None else [number - 1 for number in options] or [0]
-
-    query, key = (
-        Clicked(
-            side,
-            side,
-            None,
-            f"The number of the {side} whose weight was clicked, if any",
-            options=wraps(read)(numbers),
-        )
-        for side in CLICK_CELL.values()
+    numbers = options_of(read, lambda tokens: [*range(len(tokens))] or [0])
+    said = "The number of the {} whose weight was clicked, if any"
+    return (
+        Clicked("query", "query", None, said.format("query"), options=numbers),
+        Clicked("key", "key", None, said.format("key"), options=numbers),
     )
-    return query, key
 
 
 def clicked_cell(query: int | None, key: int | None, weights: Any) -> tuple[int, int] | None:
@@ -168,31 +168,6 @@ def weight_matrix(
     row, column = cell or (None, None)
     at = {"marked_row": row, "marked_column": column}
     return Matrix(title, weights, tokens, hidden=hidden, click=CLICK_CELL, **at)
-
-
-def swap_buttons() -> tuple[Buttons, Buttons]:
-    """Return buttons for two words that change places: all but the last, whose row is watched."""
-
-    def options(text: str) -> list[tuple[str, int]] | None:
-        every = _token_options(read_tokens)(text=text)
-        return every and (every[:-1] or every)
-
-    return (
-        Buttons("first", "swap", 1, "Its place is swapped with the next one's", options=options),
-        Buttons("second", "with", 4, "Pick the same word to swap nothing", options=options),
-    )
-
-
-def _token_options(read: Reads) -> Callable[..., list[tuple[str, int]] | None]:
-    @wraps(read)
-    def options(**settings: Any) -> list[tuple[str, int]] | None:
-        try:
-            tokens = read(**settings)
-        except ValueError:  # the explorer says what is wrong with the text
-            return None
-        return [(f"{i} {short(token)}", i) for i, token in enumerate(tokens)]
-
-    return options
 
 
 def divisors(d_out: int) -> list[int]:

@@ -158,16 +158,11 @@ class Explorer(widgets.VBox):
             description="Reset", tooltip="Back to the settings at the start", icon="undo"
         )
         self.code_button = widgets.ToggleButton(
-            value=False,
-            description="Python",
-            tooltip="The lines that give these numbers",
-            icon="code",
+            description="Python", tooltip="The lines that give these numbers", icon="code"
         )
+        presents = "One picture, large enough for the back row; Escape leaves it"
         self.present_button = widgets.ToggleButton(
-            value=False,
-            description=PRESENT[0],
-            tooltip="One picture, large enough for the back row; Escape leaves it",
-            icon=PRESENT[1],
+            description=PRESENT[0], tooltip=presents, icon=PRESENT[1]
         )
         self.said = widgets.HTML(layout=widgets.Layout(display="none"))  # why it cannot be shown
         self.view = widgets.HTML(layout=widgets.Layout(width="100%"))
@@ -189,22 +184,16 @@ class Explorer(widgets.VBox):
         typed = [self.places[c.name] for c in self.controls if isinstance(c, TextField)]
         inside = [*above, tools]
         inside.insert(inside.index([tools, *typed][-1]) + 1, self.said)  # by what is typed
-        bar = widgets.Box(inside)
-        hidden = widgets.Layout(display="none")
+        bar, style = widgets.Box(inside), widgets.HTML(STYLE, layout={"display": "none"})
+        hands = Hands(f"Explorer: {self.name}", self.click)
         super().__init__(
-            [
-                *(widgets.HTML(STYLE, layout=hidden), bar, self.code_view, *below, self.view),
-                Hands(f"Explorer: {self.name}", self.click),
-            ],
-            layout=widgets.Layout(width="100%", overflow="visible"),
+            [style, bar, self.code_view, *below, self.view, hands],
+            layout={"width": "100%", "overflow": "visible"},
         )
-        bar.add_class("c3-controls")
-        tools.add_class("c3-tools")
-        self.said.add_class("c3-said")
-        self.present_button.add_class("c3-presents")
-        # so that a page's own style, or a test, can find an explorer and its controls
-        self.add_class("c3-explorer")
-        self.view.add_class("c3-view")
+        named = {"explorer": self, "controls": bar, "tools": tools, "said": self.said}
+        named |= {"presents": self.present_button, "view": self.view}
+        for name, part in named.items():  # so that the style, or a test, finds them
+            part.add_class(f"c3-{name}")
         for control in self.controls:
             place = self.places[control.name]
             place.add_class(f"c3-control-{control.name}")
