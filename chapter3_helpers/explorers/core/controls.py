@@ -174,8 +174,9 @@ class Steps(Control):
         return widgets.SelectionSlider(options=self.offered(settings), **self.words())
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
-        box = widgets.HBox([widget], layout=_width())
-        if self.play is not None:
+        if self.play is None:  # every widget that is made stays alive
+            box = widgets.HBox([widget], layout=_width())
+        else:
             last = len(widget.options) - 1
             player = widgets.Play(min=0, max=last, value=widget.index, interval=self.play)
             box = _beside(player, widget, "index")
