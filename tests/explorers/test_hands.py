@@ -107,15 +107,6 @@ def test_a_bar_shows_the_arithmetic_of_the_weight_that_it_draws():
         assert bool(getattr(panel, "side", "")) == bool(getattr(panel, "click", None))
 
 
-def test_a_click_on_a_weight_of_the_handmade_model_chooses_it():
-    subject = explorers.handmade_transformer_explorer()
-    shown = subject.view.value
-    assert "data-r=2" in shown
-    assert "data-c=1" in shown
-    subject.click({"row": 2, "column": 1})
-    assert subject.state(subject.settings).place == (2, 1)
-
-
 def test_what_pictures_scripts_and_style_say_to_one_another_stands_in_one_list():
     script = FOLDER.joinpath("hands.js").read_text("utf-8")
     head, code = script.split("function c3Hands", 1)

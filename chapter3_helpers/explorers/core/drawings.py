@@ -70,33 +70,28 @@ class Curves(Panel):
     beside: bool = False
 
     def html(self) -> str:
-        width, height, left, bottom, top = 400, 246, 58, 46, 12
+        width, height, left, right, floor, top = 400, 246, 58, 378, 200, 12
         x = to_array(self.x).astype(float)
         lines = {label: to_array(line).astype(float) for label, line in self.lines.items()}
-        to_x, x_ticks = _axis(x, left, width - 22, "x" in self.log)
+        to_x, x_ticks = _axis(x, left, right, "x" in self.log)
         every = np.concatenate([*lines.values(), self.limits or ()])
-        to_y, y_ticks = _axis(every, height - bottom, top, "y" in self.log)
+        to_y, y_ticks = _axis(every, floor, top, "y" in self.log)
         parts = [
-            *(
-                f'<text x="{to_x(tick):.1f}" y="{height - bottom + 20}" text-anchor="middle">'
-                f"{_short(tick)}</text>"
-                for tick in self.ticks or x_ticks
-            ),
-            *(
-                f'<text x="{left - 6}" y="{to_y(tick) + 4:.1f}" text-anchor="end">'
-                f"{_short(tick)}</text>"
-                f'<line class="grid" x1="{left}" x2="{width - 22}" y1="{to_y(tick):.1f}" '
-                f'y2="{to_y(tick):.1f}"/>'
-                for tick in y_ticks
-            ),
-            f'<text x="{(left + width) / 2}" y="{height - 6}" text-anchor="middle">'
-            f"{escape(self.xlabel)}</text>",
-            f'<text transform="translate(12 {(height - bottom) / 2}) rotate(-90)" '
-            f'text-anchor="middle">{escape(self.ylabel)}</text>',
+            _word(f"{to_x(tick):.1f}", floor + 20, "middle", _short(tick))
+            for tick in self.ticks or x_ticks
         ]
+        for tick in y_ticks:
+            y = f"{to_y(tick):.1f}"
+            parts.append(_word(left - 6, f"{to_y(tick) + 4:.1f}", "end", _short(tick)))
+            parts.append(f'<line class="grid" x1="{left}" x2="{right}" y1="{y}" y2="{y}"/>')
+        parts.append(_word((left + width) / 2, height - 6, "middle", escape(self.xlabel)))
+        parts.append(
+            f'<text transform="translate(12 {floor / 2}) rotate(-90)" text-anchor="middle">'
+            f"{escape(self.ylabel)}</text>"
+        )
         if self.mark is not None:
-            at = to_x(self.mark)
-            parts.append(f'<line class="mark" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="200"/>')
+            at = f"{to_x(self.mark):.1f}"
+            parts.append(f'<line class="mark" x1="{at}" x2="{at}" y1="{top}" y2="{floor}"/>')
         colours = dict(zip(lines, cycle(LINE_COLOURS), strict=False))
         for label, line in lines.items():
             points = " ".join(
@@ -120,6 +115,10 @@ class Curves(Panel):
             f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" '
             f'aria-label="{title}">{"".join(parts)}</svg><p class="c3l">{legend}</p></figure>'
         )
+
+
+def _word(x: float | str, y: float | str, anchor: str, text: str) -> str:
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{text}</text>'
 
 
 def _short(tick: float) -> str:
