@@ -422,6 +422,11 @@ def encode(tokenizer: "Tokenizer", text: str) -> list[int]:
     return ids
 
 
+def end_ids(tokenizer: "Tokenizer") -> set[int]:
+    """Return the ids of those tokens that say that a text or a turn in a chat has ended."""
+    return {tokenizer.token_to_id(name) for name in END} - {None}
+
+
 def next_ids(
     model: nn.Module, ids: Sequence[int], max_new_tokens: int, cached: bool = True
 ) -> Iterator[int]:
@@ -494,7 +499,7 @@ def pieces(
             f"prompt and max_new_tokens must fit into {model.context_length} tokens, got "
             f"{len(ids)} and {max_new_tokens}"
         )
-    ends = {tokenizer.token_to_id(name) for name in END}
+    ends = end_ids(tokenizer)
     new, text = [], tokenizer.decode(ids)
     for chosen in next_ids(model, ids, max_new_tokens, cached):
         if chosen in ends:

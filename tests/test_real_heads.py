@@ -75,8 +75,7 @@ def test_the_scores_of_a_model_are_those_that_model_explorer_shows():
     shown = measure(model.attention_weights(ids), tokens, range(18), cross=False, causal=True)
     for name, score in scores.items():
         assert score.shape == (3, 6)
-        column = shown.values[:, shown.names.index(name)]
-        torch.testing.assert_close(score.flatten(), column)
+        torch.testing.assert_close(score.flatten(), shown[name].values)
 
 
 def test_repeated_tokens_are_two_equal_rounds_of_any_length_drawn_by_the_seed():

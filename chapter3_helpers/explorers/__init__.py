@@ -1,17 +1,8 @@
 """Explorers: move a slider and see attention follow.
 
-==================  ==================================================================
-file                what it holds
-==================  ==================================================================
-``attention``       ``attention_explorer``: every mechanism of the chapter, side by side
-``model``           ``model_explorer``: the heads of any model
-``pronouns``        a second explorer of ``03_trainable_qkv``
-the other files     one focused explorer per notebook, in the file of that notebook's topic
-``core``            what all of them are made of: controls, panels, the widget
-==================  ==================================================================
-
-Every explorer is a function of that name plus ``_explorer``, and is imported from here. What it
-shows is a plain function of its settings, which is what the tests and the "Python" button rely on.
+One a notebook, in the file of its topic, a second one of 03 in ``pronouns``, and two that serve
+several: ``attention`` and ``model``. What all are made of is in ``core``. What an explorer shows is
+a plain function of its settings, which is what the tests and the "Python" button rely on.
 """
 
 from chapter3_helpers.explorers.attention import attention_explorer

@@ -101,7 +101,7 @@ def dropout_panels(
     if training:
         title = f"draw {draw}, divided by 1 - p"
         mean = f"mean of {draw} {'draw' if draw == 1 else 'draws'}"
-    row, column = cell = clicked_cell(query, key, state.weights) or (None, None)
+    row, column = clicked_cell(query, key, state.weights)
     clickable = Matrix(
         mean,
         state.mean,
@@ -123,9 +123,9 @@ def dropout_panels(
         made = replace(clickable, title="what softmax made", values=state.weights, decimals=None)
         panels.append(made)
     if row is not None:
-        path = NumberPath(TOKENS, *cell, state.queries, state.keys, hidden=hidden)
+        path = NumberPath(TOKENS, row, column, state.queries, state.keys, hidden=hidden)
         kept = (state.dropped > 0) | hidden  # what is hidden has nothing to lose
-        times = int(state.times[cell]), draw
+        times = int(state.times[row, column]), draw
         panels.append(replace(path, kept=kept, p=p, times=times) if training else path)
     sums = {"this draw": _sums(state.dropped), "mean so far": _sums(state.mean)}
     return [*panels, Facts(sums, "sums of the rows")]

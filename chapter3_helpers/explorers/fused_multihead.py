@@ -10,9 +10,8 @@ from chapter3_helpers.explorers.core.inputs import (
     clicked_cell,
     clicked_query_and_key,
     divisors,
-    weight_matrix,
+    weights_and_path,
 )
-from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.fused_multihead import MultiHeadAttention, split_heads
@@ -86,13 +85,14 @@ def fused_multihead_panels(
         "scores are divided by": f"sqrt({head_dim}) = {head_dim**0.5:.4g}",
     }
     weights, hidden = state.weights[head], causal_mask(6)
-    cell = clicked_cell(query, key, weights)
+    row, column = clicked_cell(query, key, weights)
     asked = {
         "corner": ("token", "number"),
         "sides": ("query", ""),
-        "marked_row": cell[0] if cell else None,
+        "marked_row": row,
         "click": {"q": "query"},
     }
+    matrix = Matrix(f"weights of head {head}", weights, TOKENS, hidden=hidden)
     return [
         Note(_note(state, transpose, head)),
         Heads(state.weights, hidden),
@@ -104,16 +104,8 @@ def fused_multihead_panels(
             texts=[[str(head) for head in row] for row in state.owners.tolist()],
             **asked,
         ),
-        weight_matrix(f"weights of head {head}", weights, TOKENS, cell, hidden),
-        *([NumberPath(TOKENS, *cell, *state.heads[:, head], hidden=hidden)] if cell else []),
-        Matrix(
-            "queries of all tokens",
-            state.queries,
-            TOKENS,
-            columns,
-            signed=True,
-            **asked,
-        ),
+        *weights_and_path(matrix, row, column, *state.heads[:, head]),
+        Matrix("queries of all tokens", state.queries, TOKENS, columns, signed=True, **asked),
         Facts(facts, "shapes"),
     ]
 

@@ -1,6 +1,5 @@
 """The explorer of ``12_grouped_query_kv_cache``: who shares keys, and what the cache costs."""
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,15 +14,14 @@ from chapter3_helpers.explorers.core.inputs import (
     divisors,
     read_sentence,
     read_tokens,
-    weight_matrix,
+    weights_and_path,
 )
-from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.core.panels import Facts, Heads, Note, Panel
+from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
-from chapter3_helpers.fused_multihead import split_heads
-from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes, repeat_kv
+from chapter3_helpers.grouped_query import GroupedQueryAttention, kv_cache_bytes
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.positions import apply_rotary, rotary_frequencies
+from chapter3_helpers.read_attention import read_attention
 
 D_MODEL, HEADS, HEAD_DIM, PROMPT = 512, 8, 64, 50
 KV_HEADS = tuple(divisors(HEADS))
@@ -86,11 +84,10 @@ def _multiplications(num_tokens: int, num_kv_heads: int) -> tuple[int, int]:
 
 
 class GroupedQueryState(NamedTuple):
-    """Who reads which head, the weights on a sentence, and what the next token costs."""
+    """The weights on a sentence, and what the next token costs."""
 
     tokens: tuple[str, ...]
     x: torch.Tensor  # (T, 512)
-    reads: torch.Tensor  # (8, K), 1 where a query head reads a key/value head
     weights: torch.Tensor  # (8, T, T)
     cache_bytes: int  # of one layer in float32
     with_cache: int  # multiplications for the newest token
@@ -99,18 +96,17 @@ class GroupedQueryState(NamedTuple):
 
 @as_torch_starts()
 def grouped_query_state(*, num_kv_heads: int, generated: int, text: str) -> GroupedQueryState:
-    """Share key/value heads, and count.
+    """Share key/value heads on a sentence, and count what the next token costs.
 
     Raises:
         ValueError: the sentence is empty or too long to be drawn.
     """
     tokens, x = read_sentence(text, d_in=D_MODEL)
     x = 8 * (x - 0.5)  # spread wide, as in the notebook, so that untrained heads differ
-    reads = repeat_kv(torch.eye(num_kv_heads).unsqueeze(1), HEADS // num_kv_heads).squeeze(1)
     weights = _attention(num_kv_heads).attention_weights(x)
     cached = kv_cache_bytes(PROMPT + generated, num_kv_heads, HEAD_DIM)
     costs = _multiplications(PROMPT + generated, num_kv_heads)
-    return GroupedQueryState(tokens, x, reads, weights, cached, *costs)
+    return GroupedQueryState(tokens, x, weights, cached, *costs)
 
 
 def grouped_query_panels(
@@ -138,6 +134,11 @@ def grouped_query_panels(
     }
     weights, kv_head = state.weights[head], head * num_kv_heads // HEADS
     title = f"weights of head {head}, which reads kv head {kv_head}"
+    shown = Matrix(title, weights, state.tokens, hidden=hidden, narrow=True)
+    attention = _attention(num_kv_heads)
+    turns = rotary_frequencies(HEAD_DIM, len(state.x), attention.theta)
+    queries, keys, values = read_attention(attention).project(state.x)
+    queries, keys = apply_rotary(queries[head], turns), apply_rotary(keys[kv_head], turns)
     cell = clicked_cell(query, key, weights)
     return [
         Note(_note(state, num_kv_heads)),
@@ -151,25 +152,9 @@ def grouped_query_panels(
             mark=num_tokens,
             log="xy",
         ),
-        replace(weight_matrix(title, weights, state.tokens, cell, hidden), narrow=True),
-        *([_path(state, num_kv_heads, head, *cell)] if cell else []),
+        *weights_and_path(shown, *cell, queries, keys, values[kv_head]),
         Facts(facts, "one layer, for the newest token"),
     ]
-
-
-def _path(
-    state: GroupedQueryState, num_kv_heads: int, head: int, row: int, column: int
-) -> NumberPath:
-    """Return the arithmetic of a weight of the chosen head, queries and keys turned."""
-    x, attention = state.x, _attention(num_kv_heads)
-    turns = rotary_frequencies(HEAD_DIM, len(x), attention.theta)
-    queries = apply_rotary(split_heads(attention.W_query(x), HEADS)[head], turns)
-    keys, values = (
-        split_heads(layer(x), num_kv_heads)[head * num_kv_heads // HEADS]
-        for layer in (attention.W_key, attention.W_value)
-    )
-    keys, hidden = apply_rotary(keys, turns), causal_mask(len(x))
-    return NumberPath(state.tokens, row, column, queries, keys, values, hidden=hidden)
 
 
 def _note(state: GroupedQueryState, num_kv_heads: int) -> str:

@@ -9,9 +9,8 @@ from chapter3_helpers.explorers.core.inputs import (
     clicked_cell,
     clicked_query_and_key,
     read_letters,
-    weight_matrix,
+    weights_and_path,
 )
-from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.style import brief
 from chapter3_helpers.explorers.core.widget import explorer_function
@@ -129,16 +128,17 @@ def handmade_transformer_panels(
     """Return what the change does to completion and accuracy, to weights and to logits."""
     labels = [f"{place}: {letter}" for place, letter in enumerate(state.tokens)]
     array, was, results = state.model.weights()[name], state.was, state.results
-    array, (row, column) = np.atleast_2d(array), (0, *state.place)[-2:]  # a bias is one row
+    array, (i, j) = np.atleast_2d(array), (0, *state.place)[-2:]  # a bias is one row
     texts = [[brief(number) for number in numbers] for numbers in array.tolist()]
     title = f"{name}, unchanged"
     if value != was:
         title = f"{name}, changed at [{', '.join(map(str, state.place))}]"
-        texts[row][column] = f"{brief(was)} → {brief(value)}"
+        texts[i][j] = f"{brief(was)} → {brief(value)}"
     hidden = np.triu(np.ones((len(labels),) * 2, dtype=bool), k=1)
-    cell = clicked_cell(query, key, results["weights"])
+    row, column = clicked_cell(query, key, results["weights"])
     parts = (results[part] for part in ("queries", "keys", "values"))
     masked = results["scores"] + HIDDEN * hidden
+    matrix = Matrix("attention weights", results["weights"], labels, hidden=hidden)
     return [
         Note(_note(state, prompt, value)),
         Matrix(
@@ -147,22 +147,21 @@ def handmade_transformer_panels(
             _row_names(name),
             COLUMNS,
             signed=True,
-            marked_row=row,
-            marked_column=column,
+            marked_row=i,
+            marked_column=j,
             corner=("row", "column"),
             sides=("row", "column"),
             texts=texts,
             click={"r": "row", "c": "column"},
         ),
-        weight_matrix("attention weights", results["weights"], labels, cell, hidden),
-        *([NumberPath(labels, *cell, *parts, hidden=hidden, masked=masked)] if cell else []),
+        *weights_and_path(matrix, row, column, *parts, masked=masked),
         Matrix(
             "logits",
             results["logits"],
             labels,
             list(ALPHABET),
             signed=True,
-            marked_row=cell[0] if cell else None,
+            marked_row=row,
             corner=("token", "next token"),
             sides=("query", ""),
             click={"q": "query"},

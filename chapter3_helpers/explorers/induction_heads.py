@@ -16,7 +16,12 @@ from torch import nn
 
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Buttons, Clicked, Switch, TextField
-from chapter3_helpers.explorers.core.inputs import clicked_query_and_key, read_letters
+from chapter3_helpers.explorers.core.inputs import (
+    clicked_query_and_key,
+    options_of,
+    read_letters,
+    token_options,
+)
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import Explorer, described
@@ -47,14 +52,6 @@ def read_phrase(phrase: str) -> str:
     return read_letters("".join(phrase.split()), "phrase", LENGTH)
 
 
-def _places(phrase: str) -> list[tuple[str, int]]:
-    try:
-        letters = read_phrase(phrase)
-    except ValueError:  # said where the panels are
-        letters = PHRASE
-    return [(label, place) for place, label in enumerate(_labels(letters))]
-
-
 def _labels(letters: str) -> list[str]:
     return [f"{place} {letter}" for place, letter in enumerate(letters)]
 
@@ -68,7 +65,7 @@ CONTROLS = (
         "letter",
         len(PHRASE) - 1,
         "Whose look back, and which next letter, to show",
-        options=_places,
+        options=options_of(read_phrase, token_options),
         to_the_end=True,
     ),
     clicked_query_and_key(read_phrase)[1],

@@ -10,21 +10,24 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
+from torch.nn.functional import pad
 
+from chapter3_helpers import masking
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Seed, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
     clicked_query_and_key,
     looks,
+    options_of,
     read_sentence,
-    row_buttons,
+    token_options,
     up_to,
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import Explorer, described
 from chapter3_helpers.explorers.pronouns import read_known
-from chapter3_helpers.masking import causal_mask, mask_scores, mask_then_renormalise
+from chapter3_helpers.masking import causal_mask, mask_then_renormalise
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.tasks.pronouns import trained_reader
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
@@ -93,13 +96,13 @@ CONTROLS = (
         "Another seed draws other matrices",
         lambda matrices: matrices == RANDOM,
     ),
-    row_buttons(
+    Buttons(
+        "column",
+        "about",
         4,
-        _tokens,
-        name="column",
-        label="about",
-        tooltip="Whose key the newest token's query meets; later ones are hidden from it",
-        enabled=lambda show, way: show == NUMBER and way == FIRST,
+        "Whose key the newest token's query meets; later ones are hidden from it",
+        lambda show, way: show == NUMBER and way == FIRST,
+        options=options_of(_tokens, token_options),
         presented=False,
     ),
     clicked_query_and_key(lambda tokens_read: range(tokens_read))[0],
@@ -119,7 +122,7 @@ class MaskingState(NamedTuple):
     hidden: torch.Tensor  # (read, read), True where a key is hidden
     weights: torch.Tensor  # (read, read)
     computed_by: Callable[..., torch.Tensor]
-    odd: str  # what is to be said of a reader's function, if it does not hide the future alone
+    fault: str  # what is to be said of a reader's function, if it does not hide the future alone
 
 
 @as_torch_starts()
@@ -143,10 +146,10 @@ def masking_state(
         queries, keys, values = attention.W_query(x), attention.W_key(x), attention.W_value(x)
     scores = queries @ keys.T / keys.shape[-1] ** 0.5  # (T, T)
     read = scores[:tokens_read, :tokens_read]
-    odd = ""
+    fault = ""
     if way == FIRST:
         all_masked, masked = (masked_by(mask_scores, some) for some in (scores, read))
-        odd = what_is_odd(scores, all_masked)
+        fault = fault_of_mask(scores, all_masked)
         whole, weights = softmax(all_masked), softmax(masked)
         hidden = _hidden(masked, weights)
     else:
@@ -156,7 +159,7 @@ def masking_state(
     return MaskingState(
         *(tokens, queries, keys, values, whole, tokens[:tokens_read], masked, hidden, weights),
         computed_by=mask_scores if way == FIRST else mask_then_renormalise,
-        odd=odd,
+        fault=fault,
     )
 
 
@@ -179,12 +182,12 @@ def masked_by(function: Callable[[torch.Tensor], Any], scores: torch.Tensor) -> 
     return masked.to(scores.dtype)
 
 
-def what_is_odd(scores: torch.Tensor, masked: torch.Tensor) -> str:
+def fault_of_mask(scores: torch.Tensor, masked: torch.Tensor) -> str:
     """Say what masked scores (T, T) do other than hide the future; nothing if that is all.
 
-    >>> what_is_odd(torch.zeros(2, 2), mask_scores(torch.zeros(2, 2)))
+    >>> fault_of_mask(torch.zeros(2, 2), masking.mask_scores(torch.zeros(2, 2)))
     ''
-    >>> what_is_odd(torch.zeros(2, 2), torch.zeros(2, 2))
+    >>> fault_of_mask(torch.zeros(2, 2), torch.zeros(2, 2))
     'It hides nothing: every token sees the future.'
     """
     if masked.isnan().any():
@@ -237,10 +240,9 @@ def masking_panels(
         matrix = Matrix("masked scores, scaled", state.masked_scores, tokens, signed=True, **look)
     if number:
         projected = state.queries, state.keys, state.values
-        every = torch.full((length, length), -torch.inf)
-        every[:read, :read] = state.masked_scores
-        gone = torch.ones(length, length, dtype=torch.bool)
-        gone[:read, :read] = hidden
+        later = (0, length - read, 0, length - read)  # nothing is seen of what is not read yet
+        every = pad(state.masked_scores, later, value=-torch.inf)
+        gone = pad(hidden, later, value=True)
         path = NumberPath(state.sentence, row, key, *projected, hidden=gone, masked=every)
         return [Note(_note(state, way, own, row)), matrix, path]
     visible = f"{int((~hidden).sum())} of {read * read}"
@@ -264,13 +266,13 @@ def _note(state: MaskingState, way: str, own: bool, row: int) -> str:
     said = [f"{read} of {len(state.whole)} tokens read."]
     if own and way == FIRST:
         name = state.computed_by.__name__
-        said = [f"This is {name} as it stands in your notebook.", state.odd, *said]
+        said = [f"This is {name} as it stands in your notebook.", state.fault, *said]
     if weights.isnan().any():
         said.append(f"The weights of “{tokens[row]}” are no numbers.")
     else:
         said.append(f"{looks(tokens[row], weights[:seen], tokens[:seen])}.")
     change = (state.weights - state.whole[:read, :read])[:-1].abs().nan_to_num(1.0)
-    if read > 1 and not (state.odd and read == len(state.whole)):  # that would say nothing
+    if read > 1 and not (state.fault and read == len(state.whole)):  # that would say nothing
         still = "will not change any more" if change.max() < 1e-4 else "will still change"
         said.append(f"The rows above {still}.")
     if way == SECOND:
@@ -280,19 +282,15 @@ def _note(state: MaskingState, way: str, own: bool, row: int) -> str:
     return " ".join(filter(None, said))
 
 
-AS_THE_PACKAGE = partial(masking_state, mask_scores=mask_scores)
-
-
 @described(CONTROLS)
 def masking_explorer(
     mask_scores: Callable[[torch.Tensor], torch.Tensor] | None = None, **settings: Any
 ) -> Explorer:
-    if mask_scores is None:
-        panels = partial(masking_panels, own=False)
-        return Explorer("causal mask", CONTROLS, AS_THE_PACKAGE, panels, settings)
-    if not callable(mask_scores) or not hasattr(mask_scores, "__name__"):
-        raise TypeError(f"mask_scores must be a function of scores, got {mask_scores!r}")
-    name = f"causal mask, as {mask_scores.__name__} computes it"
-    state = partial(masking_state, mask_scores=mask_scores)
-    panels = partial(masking_panels, own=True)
-    return Explorer(name, CONTROLS, state, panels, settings, own=mask_scores)
+    name, own = "causal mask", mask_scores
+    if own is not None:
+        if not callable(own) or not hasattr(own, "__name__"):
+            raise TypeError(f"mask_scores must be a function of scores, got {own!r}")
+        name = f"causal mask, as {own.__name__} computes it"
+    state = partial(masking_state, mask_scores=own or masking.mask_scores)
+    panels = partial(masking_panels, own=own is not None)
+    return Explorer(name, CONTROLS, state, panels, settings, own=own)

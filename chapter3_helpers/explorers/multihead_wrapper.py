@@ -13,6 +13,7 @@ from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
+from chapter3_helpers.read_attention import read_attention
 from chapter3_helpers.tasks import who_whom
 
 CONTROLS = (
@@ -60,6 +61,7 @@ def multihead_wrapper_state(*, learners: int, step: int, names: str) -> MultiHea
     return MultiHeadWrapperState(tokens, x, reader, weights, answer, loss)
 
 
+@torch.no_grad()
 def multihead_wrapper_panels(
     state: MultiHeadWrapperState, *, step: int, query: int | None, key: int | None
 ) -> list[Panel]:
@@ -71,8 +73,12 @@ def multihead_wrapper_panels(
     verdict = "both right" if all(right) else "one right" if any(right) else "both wrong"
     sentence = " ".join(tokens[:-1])
     title = "where the full stop looks"
-    cell = clicked_cell(query, key, rows)
-    head, column = cell or (None, None)
+    head, column = clicked_cell(query, key, rows)
+    path = []
+    if head is not None:
+        vectors = read_attention(state.reader.attention).project(state.x)  # (H, T, D) each
+        asked, hidden = (len(tokens) - 1, column), causal_mask(len(tokens))
+        path = [NumberPath(tokens, *asked, *(each[head] for each in vectors), hidden=hidden)]
     return [
         Note(
             f"After {step} batches, “{sentence}” – who? “{who}”. Whom? “{whom}”: "
@@ -89,16 +95,8 @@ def multihead_wrapper_panels(
             marked_column=column,
             click=CLICK_CELL,
         ),
-        *([_path(state, head, column)] if cell else []),
+        *path,
     ]
-
-
-@torch.no_grad()
-def _path(state: MultiHeadWrapperState, head: int, column: int) -> NumberPath:
-    attention, tokens = state.reader.attention.heads[head], state.tokens
-    layers = attention.W_query, attention.W_key, attention.W_value
-    projected, hidden = (layer(state.x) for layer in layers), causal_mask(len(tokens))
-    return NumberPath(tokens, len(tokens) - 1, column, *projected, hidden=hidden)
 
 
 multihead_wrapper_explorer = explorer_function(

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -27,9 +26,8 @@ from chapter3_helpers.explorers.core.inputs import (
     read_sentence,
     read_tokens,
     token_options,
-    weight_matrix,
+    weights_and_path,
 )
-from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask, mask_scores
@@ -248,12 +246,9 @@ def positions_panels(
     if scheme == ALIBI:
         title = f"weights of head {head}, slope {slope:.3g}"
     cell = clicked_cell(query, key, state.weights)
-    path = []
-    if cell:
-        hides = {"hidden": hidden, "bias": state.bias}
-        path = [NumberPath(tokens, *cell, state.queries, state.keys, **hides)]
+    matrix = Matrix(title, state.weights, tokens, hidden=hidden, beside=True)
     return [
-        Note(f"{_swap_note(state, first, second)} {_move_note(state, scheme, start)}"),
+        Note(_note(state, scheme, first, second, start)),
         *([Heads(state.heads, hidden)] if scheme == ALIBI else []),
         Curves(
             f"score of “{tokens[last]}” asking “{tokens[first]}”",
@@ -273,8 +268,7 @@ def positions_panels(
             corner=("order", "word"),
             sides=("", ""),  # nothing here can be clicked, so nothing is pointed at
         ),
-        replace(weight_matrix(title, state.weights, tokens, cell, hidden), beside=True),
-        *path,
+        *weights_and_path(matrix, *cell, state.queries, state.keys, bias=state.bias),
         Facts(_facts(scheme, theta, slope), "what tells the order"),
     ]
 
@@ -297,24 +291,21 @@ def _hands(state: PositionsState, first: int) -> Flow:
     return Flow(Diagram("Both turn", planes), beside=True, narrow=True)
 
 
-def _swap_note(state: PositionsState, first: int, second: int) -> str:
-    swapped = f"“{state.tokens[first]}” and “{state.tokens[second]}”"
-    change = (state.swapped - state.weights[-1]).abs().max().item()
+def _note(state: PositionsState, scheme: str, first: int, second: int, start: int) -> str:
+    tokens, last = state.tokens, state.tokens[-1]
+    swapped = (state.swapped - state.weights[-1]).abs().max().item()
+    moved = (state.weights - state.unmoved).abs().max().item()
+    does = f"a weight of “{last}” by {swapped:.2g}" if swapped > SAME else f"nothing for “{last}”"
+    said = f"Swapping “{tokens[first]}” and “{tokens[second]}” changes {does}."
     if first == second:
-        return "Nothing is swapped."
-    if change > SAME:
-        return f"Swapping {swapped} changes a weight of “{state.tokens[-1]}” by {change:.2g}."
-    return f"Swapping {swapped} changes nothing for “{state.tokens[-1]}”."
-
-
-def _move_note(state: PositionsState, scheme: str, start: int) -> str:
+        said = "Nothing is swapped."
     if start == 0:
-        return "Move the sentence: do the weights change? Does the curve?"
-    change = (state.weights - state.unmoved).abs().max().item()
-    if change > SAME:
-        return f"Moving the sentence by {start} changes a weight by {change:.2g}."
-    reason = "no position is known" if scheme == NONE else "only the distance counts"
-    return f"Moving the sentence by {start} changes nothing: {reason}."
+        return f"{said} Move the sentence: do the weights change? Does the curve?"
+    does = f"a weight by {moved:.2g}"
+    if moved <= SAME:
+        reason = "no position is known" if scheme == NONE else "only the distance counts"
+        does = f"nothing: {reason}"
+    return f"{said} Moving the sentence by {start} changes {does}."
 
 
 def _facts(scheme: str, theta: float, slope: float) -> dict[str, str]:

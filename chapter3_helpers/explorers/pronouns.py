@@ -10,8 +10,9 @@ from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.inputs import (
     clicked_query_and_key,
     looks,
+    options_of,
     read_tokens,
-    row_buttons,
+    token_options,
 )
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
@@ -72,13 +73,13 @@ CONTROLS = (
         SENTENCE,
         "Type a sentence of its 38 words, with one adjective and a noun that it fits",
     ),
-    row_buttons(
+    Buttons(
+        "column",
+        "about",
         4,
-        _tokens,
-        name="column",
-        label="about",
-        tooltip="Whose key the adjective's query meets",
-        enabled=lambda show: show == NUMBER,
+        "Whose key the adjective's query meets",
+        lambda show: show == NUMBER,
+        options=options_of(_tokens, token_options),
         presented=False,
     ),
     clicked_query_and_key(_tokens)[0],

@@ -4,7 +4,6 @@ One has a single state, the other looks back at all of them. Both are trained wh
 first shown; that takes some seconds.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -73,6 +72,7 @@ def recurrent_state(*, word: str, read: int) -> RecurrentState:
     return RecurrentState(letters, plain, better, weights)
 
 
+@torch.no_grad()
 def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | None) -> list[Panel]:
     """Return what both write, and where the one with attention looks."""
     letters, right = state.letters, state.letters[::-1].upper()
@@ -87,7 +87,14 @@ def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | Non
     )
     named = [f"{place} {letter}" for place, letter in zip(places, letters, strict=True)]
     out = [f"{place} {letter}" for place, letter in zip(places, state.better, strict=True)]
-    cell = clicked_cell(query, key, state.weights)
+    row, column = clicked_cell(query, key, state.weights)
+    path = []
+    if row is not None:  # W q, U k and v, 64 numbers each
+        model, ids = trained_translator(BahdanauDecoder).model, tokenize(letters)
+        states, decoded = model.encode(ids)[0][0], model.look_and_decode(ids)[0][0]  # (T, d) each
+        asking = torch.cat([torch.zeros_like(decoded[:1]), decoded[:-1]])  # it starts from zeros
+        vectors, v = (model.W_query(asking), model.W_key(states), states), model.v.weight[0]
+        path = [NumberPath(named, row, column, *vectors, additive=v, askers=out)]
     return [
         Note(f"“{letters}” is to become “{right}”. Letters right: {said}."),
         Lines(
@@ -95,7 +102,7 @@ def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | Non
             state.weights,
             out,
             named,
-            marked_row=cell[0] if cell else None,
+            marked_row=row,
             sides="from letter written to letter read",
             click=CLICK_CELL,
         ),
@@ -110,21 +117,8 @@ def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | Non
             beside=True,
             click={"q": "query"},
         ),
-        *([_path(letters, out, named, *cell)] if cell else []),
+        *path,
     ]
-
-
-@torch.no_grad()
-def _path(
-    letters: str, out: Sequence[str], named: Sequence[str], row: int, column: int
-) -> NumberPath:
-    """Return the arithmetic of one weight of the look back: W q, U k and v, 64 numbers each."""
-    model, word = trained_translator(BahdanauDecoder).model, tokenize(letters)
-    states, decoded = model.encode(word)[0][0], model.look_and_decode(word)[0][0]  # (T, d) each
-    asking = torch.cat([torch.zeros_like(decoded[:1]), decoded[:-1]])  # it starts from zeros
-    queries, keys = model.W_query(asking), model.W_key(states)
-    v = model.v.weight[0]
-    return NumberPath(named, row, column, queries, keys, states, additive=v, askers=out)
 
 
 recurrent_explorer = explorer_function(

@@ -84,8 +84,13 @@ def softmax_panels(state: SoftmaxState, *, temperature: float, key: int | None) 
     """
     scores, weights, shares = state.scores, state.weights, state.shares
     labels = [f"{token} ({written(score)})" for token, score in zip(TOKENS, scores, strict=True)]
+    path = []
+    if key is not None:
+        divided = {} if temperature == 1 else {"temperature": temperature}
+        how = {"scores": (scores * temperature)[None], "askers": ["journey"], **divided}
+        path = [NumberPath(TOKENS, 0, key, values=example_inputs(), **how)]
     return [
-        Note(f"{_softmax_note(weights)} {_quotient_note(shares)}{_brackets_note(temperature)}"),
+        Note(_note(weights, shares, temperature)),
         Bars(
             "softmax: what “journey” spends on each",
             labels,
@@ -96,43 +101,25 @@ def softmax_panels(state: SoftmaxState, *, temperature: float, key: int | None) 
             scale=shares,
         ),
         Bars("divided by the sum", labels, shares, beside=True, scale=weights),
-        *([] if key is None else [_path(scores, temperature, key)]),
+        *path,
     ]
 
 
-def _path(scores: torch.Tensor, temperature: float, key: int) -> NumberPath:
-    return NumberPath(
-        TOKENS,
-        0,
-        key,
-        values=example_inputs(),
-        scores=(scores * temperature)[None],
-        temperature=None if temperature == 1 else temperature,
-        askers=["journey"],
-    )
-
-
-def _softmax_note(weights: torch.Tensor) -> str:
-    largest = TOKENS[int(weights.argmax())]
+def _note(weights: torch.Tensor, shares: torch.Tensor, temperature: float) -> str:
+    said = f"“{TOKENS[int(weights.argmax())]}” gets most, {weights.max():.0%} of the total"
     if weights.max() - weights.min() < 0.02:
-        return "Softmax: every weight is close to 1/6."
-    if weights.max() > 0.99:
-        return f"Softmax: “{largest}” takes nearly everything."
-    return f"Softmax: “{largest}” gets most, {weights.max():.0%} of the total."
-
-
-def _quotient_note(shares: torch.Tensor) -> str:
+        said = "every weight is close to 1/6"
+    elif weights.max() > 0.99:
+        said = f"“{TOKENS[int(weights.argmax())]}” takes nearly everything"
     if (shares >= 0).all():
-        most = TOKENS[int(shares.argmax())]
-        return f"Divided by their sum, the scores give most to “{most}”, {shares.max():.0%}."
-    low, high = (f"{share:.0%}".replace("-", "−") for share in (shares.min(), shares.max()))
-    return f"Divided by their sum, the scores give shares from {low} to {high}."
-
-
-def _brackets_note(temperature: float) -> str:
-    if temperature == 1:
-        return ""
-    return f" In brackets: each score divided by the temperature, {temperature:g}."
+        give = f"most to “{TOKENS[int(shares.argmax())]}”, {shares.max():.0%}"
+    else:
+        low, high = (f"{share:.0%}".replace("-", "−") for share in (shares.min(), shares.max()))
+        give = f"shares from {low} to {high}"
+    said = f"Softmax: {said}. Divided by their sum, the scores give {give}."
+    if temperature != 1:
+        said += f" In brackets: each score divided by the temperature, {temperature:g}."
+    return said
 
 
 softmax_explorer = explorer_function(

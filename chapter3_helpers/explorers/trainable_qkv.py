@@ -12,8 +12,8 @@ from chapter3_helpers.explorers.core.inputs import (
     CLICK_CELL,
     clicked_cell,
     clicked_query_and_key,
+    weights_and_path,
 )
-from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Note, Panel
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.sentence import TOKENS
@@ -85,25 +85,11 @@ def trainable_qkv_panels(
     }
     panels: list[Panel] = [Note(_note(head_dim, state))]
     for way, weights in {UNSCALED: state.unscaled, SCALED: state.scaled}.items():
-        row, column, path = None, None, []
-        if way == matrix:
-            row, column = clicked_cell(query, key, weights) or (0, 0)
-            scaled = way == SCALED
-            vectors = state.queries, state.keys
-            path = [NumberPath(TOKENS, row, column, *vectors, scaled=scaled, of=titles[way])]
-        panels.append(
-            Matrix(
-                titles[way],
-                weights,
-                TOKENS,
-                marked_row=row,
-                marked_column=column,
-                beside=way == SCALED,
-                click={**CLICK_CELL, "matrix": way},
-                narrow=True,
-            )
-        )
-        panels += path
+        row, column = clicked_cell(query, key, weights) if way == matrix else (None, None)
+        title, click = titles[way], {**CLICK_CELL, "matrix": way}
+        shown = Matrix(title, weights, TOKENS, beside=way == SCALED, click=click, narrow=True)
+        vectors, scaled = (state.queries, state.keys), way == SCALED
+        panels += weights_and_path(shown, row, column, *vectors, scaled=scaled, of=title)
     states = [trainable_qkv_state(head_dim=width, seed=seed) for width in WIDTHS]
     curves = Curves(
         f"slope of softmax, mean of {ROWS} random rows",

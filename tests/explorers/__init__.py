@@ -15,6 +15,16 @@ def find(kind: type, panels: list) -> Any:
     return found
 
 
+def panel_of(explorer: Any, kind: type) -> Any:
+    """Return the only panel of a kind that an explorer shows."""
+    return find(kind, explorer.panels(explorer.settings))
+
+
+def state_of(explorer: Any) -> Any:
+    """Return what an explorer has computed for its settings."""
+    return explorer.state(explorer.settings)
+
+
 def run(lines: list[str], **space: Any) -> dict[str, Any]:
     """Run the lines that the Python button shows, after what a notebook has defined, and return
     what they have defined."""

@@ -25,7 +25,7 @@ from chapter3_helpers.explorers.attention.mechanisms import (
 from chapter3_helpers.explorers.core.drawings import Flow
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix
-from tests.explorers import Shown, find
+from tests.explorers import Shown, panel_of, state_of
 
 TEXT = "one two three four five"
 
@@ -34,8 +34,8 @@ def drawn(**settings):
     """The diagram of an explorer, by the names of its blocks, and the state behind it."""
     start = {"text": TEXT, "causal": False, "made": AT_RANDOM, "scale": 1, "show": COMPUTATION}
     subject = attention_explorer(**{**start, **settings})
-    flow = find(Flow, subject.panels(subject.settings))
-    return flow.diagram, subject.state(subject.settings)
+    flow = panel_of(subject, Flow)
+    return flow.diagram, state_of(subject)
 
 
 def close(block, tensor):
@@ -120,7 +120,7 @@ def test_dropout_is_a_step_of_its_own_and_what_it_leaves_is_mixed(mechanism):
 def test_heads_that_are_made_by_hand_do_what_they_are_called(mechanism):
     heads = {"num_heads": 4} if mechanism in (WRAPPER, SPLIT, FUSED) else {}
     subject = attention_explorer(mechanism=mechanism, made=BY_HAND, **heads)
-    weights = subject.state(subject.settings).weights  # of "Ann saw cats and Bob saw dogs"
+    weights = state_of(subject).weights  # of "Ann saw cats and Bob saw dogs"
     pairs = {(4, 0): 0.48, (5, 1): 0.46, (6, 2): 0.46, (6, 6): 0.46}
     for (query, key), expected in pairs.items():
         assert weights[0, query, key].item() == pytest.approx(expected, abs=0.01)
@@ -136,13 +136,13 @@ def test_the_path_of_one_number_ends_at_the_weight_and_its_part_of_the_context(m
     dropout = {} if mechanism in (SIMPLE, V1, V2) else {"dropout": 0.5}
     settings = {"mechanism": mechanism, "made": made, "show": NUMBER, "row": 5, **dropout}
     subject = attention_explorer(**settings)
-    state = subject.state(subject.settings)
+    state = state_of(subject)
     head = len(state.weights) - 1
     chosen = {"head": head} if head else {}
     total = 0
     for column in range(7):
         subject = attention_explorer(**settings, **chosen, column=column)
-        path = find(NumberPath, subject.panels(subject.settings))
+        path = panel_of(subject, NumberPath)
         found = path.numbers
         weights = float(state.undropped[head, 5, column]), float(state.weights[head, 5, column])
         assert (found["weight"], found["dropped"]) == pytest.approx(weights, abs=1e-5)
@@ -157,7 +157,7 @@ def test_the_path_of_one_number_ends_at_the_weight_and_its_part_of_the_context(m
 def test_a_dropped_weight_carries_one_cross_in_every_explorer():
     shown, causal = Shown("dropout"), attention_explorer(mechanism=CAUSAL, dropout=0.5)
     first = shown.all(Matrix)[0].html()
-    state = causal.state(causal.settings)
+    state = state_of(causal)
     for drawn, dropped, weights in (
         (first, shown.state.dropped, shown.state.weights),
         (causal.view.value, state.weights, state.undropped),

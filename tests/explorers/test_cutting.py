@@ -7,6 +7,7 @@ import torch
 
 from chapter3_helpers.explorers import model_explorer
 from chapter3_helpers.explorers.core.panels import Matrix, render
+from chapter3_helpers.explorers.model import cutting
 from chapter3_helpers.explorers.model.cutting import NEW, read_heads
 from chapter3_helpers.explorers.model.montage import Montage
 from chapter3_helpers.explorers.model.written import HeadNote, Written
@@ -14,7 +15,7 @@ from chapter3_helpers.model_files import model_path
 from chapter3_helpers.real_heads import cut_heads
 from chapter3_helpers.real_model import load_llama, next_ids, read_tokenizer
 from chapter3_helpers.transformer_block import GPT, MinimalLanguageModel
-from tests.explorers import find, run
+from tests.explorers import panel_of, run, state_of
 from tests.gguf_files import byte_tokenizer, random_llama
 from tests.oracles import layer_weights
 
@@ -43,10 +44,6 @@ def gpt(kind=Readable, dropout=0.0):
         return kind(256, 12, 40, num_layers=2, num_heads=3, dropout=dropout)
 
 
-def shown(subject, kind):
-    return find(kind, subject.panels(subject.settings))
-
-
 def numbers(model):
     return [parameter.detach().clone() for parameter in model.parameters()]
 
@@ -61,7 +58,7 @@ def test_what_is_shown_is_what_the_model_does_without_these_heads(make, tokenize
     before = numbers(model)
     subject = model_explorer(model, TEXT, tokenizer=tokenizer, off="0.2, 1.1", layer=1, head=2)
     ids = torch.tensor(tokenizer.encode(TEXT).ids)
-    state = subject.state(subject.settings)
+    state = state_of(subject)
     with torch.no_grad(), cut_heads(model, off):
         weights, logits, longer = model.attention_weights(ids), model(ids), ids
         for _ in range(NEW):
@@ -73,18 +70,18 @@ def test_what_is_shown_is_what_the_model_does_without_these_heads(make, tokenize
     assert TEXT + cut.written == tokenizer.decode(longer.tolist())
     assert not torch.allclose(whole.losses, cut.losses, atol=0.01)
     assert same(model, before)
-    written, board = shown(subject, Written), shown(subject, Montage)
-    assert (board.off, [*written.new]) == (off, ["", "0.2 and 1.1"])
+    written, board = panel_of(subject, Written), panel_of(subject, Montage)
+    assert (board.off, written.off) == (off, "0.2 and 1.1")
     for answer in state.answers:
         assert f"mean loss {answer.losses.mean():.2f}" in written.html()
     assert board.layers()[1].count('<rect class="off"') == 2
-    torch.testing.assert_close(shown(subject, Matrix).values, weights[1][2])
+    torch.testing.assert_close(panel_of(subject, Matrix).values, weights[1][2])
 
 
 def test_a_click_switches_the_chosen_head_off_and_on_again_and_others_stay(llama, tokenizer):
     subject = model_explorer(llama, TEXT, tokenizer=tokenizer, layer=1, head=3, off="0.0")
     for off, word in (("0.0 1.3", "off"), ("0.0", "on")):
-        note = shown(subject, HeadNote)
+        note = panel_of(subject, HeadNote)
         assert (note.off, note.action) == (off, f"Switch it {word}")
         assert note.off in note.html()
         subject.click({"off": note.off})
@@ -103,12 +100,13 @@ def test_a_new_text_is_read_to_its_end_and_what_cannot_be_read_leaves_the_last_p
     assert subject.settings["row"] == len(TEXT) - 1
     subject.widgets["text"].value = "a longer text, é"
     assert subject.settings["row"] == 16  # a letter of two bytes
-    assert "a longer text" in shown(subject, Written).html()
+    assert "a longer text" in panel_of(subject, Written).html()
     last = subject.view.value
     for name, typed, words in (
         ("text", "", "at least one token"),
         ("text", "half \ud83d", "half a character at place 5"),
         ("text", "a" * 41, "41 tokens; up to 40 can be read here"),
+        ("off", "x", "not x."),
         ("off", "16", "such as 16.0, not 16."),
         ("off", "0.1 head 2", "not head."),
         ("off", "-1.0", "not -1.0."),
@@ -128,7 +126,7 @@ def test_a_new_text_is_read_to_its_end_and_what_cannot_be_read_leaves_the_last_p
     one = model_explorer(llama, "a", tokenizer=tokenizer)
     assert "mean loss" not in one.view.value
     full = model_explorer(llama, "a" * 40, tokenizer=tokenizer)  # there is room for one more
-    assert full.state(full.settings).answers[0].written
+    assert state_of(full).answers[0].written
 
 
 def test_every_way_to_write_heads_means_them_once():
@@ -141,7 +139,7 @@ def test_heads_and_ways_of_computing_are_put_back_also_after_an_error(tokenizer)
     model.blocks[1].eval()
     training, before = [module.training for module in model.modules()], numbers(model)
     subject = model_explorer(model, TEXT, tokenizer=tokenizer)
-    whole = subject.state(subject.settings).answers[0]
+    whole = state_of(subject).answers[0]
     model.attention_weights = None
     subject.set(off="0.1")
     assert "NoneType" in subject.said.value
@@ -149,9 +147,9 @@ def test_heads_and_ways_of_computing_are_put_back_also_after_an_error(tokenizer)
     assert same(model, before)
     del model.attention_weights
     subject.set(off="1.0")
-    assert "1.0" in shown(subject, Written).new
+    assert panel_of(subject, Written).off == "1.0"
     again = model_explorer(model, TEXT, tokenizer=tokenizer)
-    assert torch.equal(again.state(again.settings).answers[0].losses, whole.losses)  # no dropout
+    assert torch.equal(state_of(again).answers[0].losses, whole.losses)  # no dropout
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
@@ -173,7 +171,7 @@ def test_the_lines_of_python_give_what_is_shown(llama, tokenizer):
     lines, _ = subject.code(subject.settings).split("\n\n# What", 1)
     assert "# model and tokenizer: what you gave to this explorer" in lines
     found = run(lines.splitlines(), model=llama, tokenizer=tokenizer)["state"]
-    expected = subject.state(subject.settings)
+    expected = state_of(subject)
     assert (found.order, found.off) == (expected.order, ((1, 5),))
     torch.testing.assert_close(found.weights, expected.weights)
     for one, other in zip(found.answers, expected.answers, strict=True):
@@ -187,6 +185,14 @@ def test_a_model_whose_heads_cannot_be_switched_off_is_shown_and_says_so(tokeniz
     subject = model_explorer(model, TEXT, tokenizer=tokenizer, head=1)
     subject.set(off="0.1")
     assert "No head of this model can be switched off" in subject.said.value
+
+
+def test_a_text_that_ends_is_written_to_its_end(llama, tokenizer, monkeypatch):
+    ids = tokenizer.encode(TEXT).ids
+    new = [*next_ids(llama, ids, NEW)]
+    monkeypatch.setattr(cutting, "end_ids", lambda tokenizer: {new[-1]})
+    written = state_of(model_explorer(llama, TEXT, tokenizer=tokenizer)).answers[0].written
+    assert TEXT + written == tokenizer.decode(ids + new[: new.index(new[-1])])
 
 
 class WithoutLogits(Readable):
@@ -207,23 +213,19 @@ class WithoutLogits(Readable):
         ({"attention_mask": [1]}, TypeError, "neither keys nor a mask"),
         ({"tokenizer": "gpt2"}, TypeError, "tokenizer must be what read_tokenizer returns"),
         ({"weights": random_llama()}, ValueError, "it knows 256 tokens and the model 53"),
-        ({"off": "x"}, ValueError, None),  # said below the field
+        (
+            {"weights": torch.ones(1, 1, 1, 1), "tokens": ["a"]},
+            TypeError,
+            "tokenizer goes with a m",
+        ),
     ],
 )
 def test_what_a_model_needs_is_said(llama, tokenizer, change, error, words):
     given = {"weights": llama, "tokens": TEXT, "tokenizer": tokenizer} | change
-    if words is None:
-        assert "not x." in model_explorer(**given).said.value
-        return
     if isinstance(given["weights"], str):
         del given["tokenizer"]
     with pytest.raises(error, match=re.escape(words)):
         model_explorer(**given)
-
-
-def test_a_tokenizer_goes_with_a_model_alone(tokenizer):
-    with pytest.raises(TypeError, match="tokenizer goes with a model, got Tensor"):
-        model_explorer(torch.ones(1, 1, 1, 1), ["a"], tokenizer=tokenizer)
 
 
 @pytest.mark.skipif(model_path() is None, reason="the real model is not installed: make setup")
@@ -232,7 +234,7 @@ def test_the_real_model_copies_a_name_and_without_one_head_does_not(llama):
         model_explorer(llama, TEXT)
     model, text = load_llama(), "My name is Quembyra. Nice to meet you, Quem"
     subject = model_explorer(model, text, off="16.0", sort="token before", layer=16)
-    state = subject.state(subject.settings)
+    state = state_of(subject)
     whole, cut = (answer.written for answer in state.answers)
     assert whole.startswith("byra")
     assert not cut.startswith("byra")

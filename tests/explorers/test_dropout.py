@@ -33,9 +33,10 @@ def test_the_tokens_that_lost_everything_are_named(p, lost):
 
 
 def test_in_evaluation_nothing_is_dropped():
-    state = Shown("dropout", training=False, p=0.9).state
-    assert torch.equal(state.dropped, state.weights)
-    assert torch.equal(state.mean, state.weights)
+    shown = Shown("dropout", training=False, p=0.9, query=5, key=1)
+    assert torch.equal(shown.state.dropped, shown.state.weights)
+    assert torch.equal(shown.state.mean, shown.state.weights)
+    assert shown.only(NumberPath).times is None
 
 
 @pytest.mark.parametrize("cell", [(5, 1), (5, 5), (1, 4)])
@@ -48,7 +49,3 @@ def test_a_click_says_how_the_mean_comes_about(cell):
     assert (each, float(said)) == pytest.approx((weight / 0.6, mean), abs=0.006)
     assert mean == pytest.approx(times * weight / 0.6 / 7, abs=1e-6)
     assert all(m.click for m in shown.all(Matrix))
-
-
-def test_in_evaluation_there_are_no_draws():
-    assert Shown("dropout", training=False, query=5, key=1).only(NumberPath).times is None

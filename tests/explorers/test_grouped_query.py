@@ -18,9 +18,6 @@ def test_the_weights_are_those_of_the_notebook_and_query_heads_read_in_groups(kv
         torch.manual_seed(123)
         attention = GroupedQueryAttention(512, 8, kv_heads).requires_grad_(False)
     torch.testing.assert_close(shown.state.weights, attention.attention_weights(8 * (x - 0.5)))
-    reads = shown.state.reads
-    assert reads.argmax(dim=-1).tolist() == [h // (8 // kv_heads) for h in range(8)]
-    assert reads.sum(dim=-1).tolist() == [1.0] * 8
 
 
 def test_the_costs_by_hand():

@@ -53,7 +53,7 @@ def test_a_letter_that_is_new_has_no_earlier_place_and_of_several_the_nearest_co
     assert shown(phrase="abacaxa", letter=6).all(Matrix)[-1].marked_column == 5
 
 
-def test_a_class_of_the_readers_is_trained_and_shown(monkeypatch):
+def test_a_class_of_the_readers_is_trained_and_shown_or_what_fails_in_it_is_said(monkeypatch):
     long_training = phrases.train
     monkeypatch.setattr(phrases, "train", lambda *given, **more: long_training(*given, 2, **more))
 
@@ -71,26 +71,9 @@ def test_a_class_of_the_readers_is_trained_and_shown(monkeypatch):
     assert "reader_class=Silent," in call
     found = run(call.splitlines(), Silent=Silent)["state"].chances
     torch.testing.assert_close(found, torch.full((11, 26), 1 / 26))
-
-
-def test_what_fails_in_a_class_of_the_readers_is_said_in_place_of_the_picture(monkeypatch):
-    long_training = phrases.train
-    monkeypatch.setattr(phrases, "train", lambda *given, **more: long_training(*given, 2, **more))
-
-    class Own(LetterReader):
-        def forward(self, ids):
-            if len(self.layers) == 1:
-                raise RuntimeError("one layer is too few")
-            return super().forward(ids)
-
-    explorer = induction_heads_explorer(Own)
-    before = explorer.view.value
-    explorer.set(layers=ONE)
-    said, dimmed = explorer.said.value, explorer.view.value
-    assert "Own: RuntimeError: one layer is too few" in said
-    assert before in dimmed
-    explorer.reset()
-    assert explorer.view.value == before
+    Silent.forward = None
+    explorer.set(residual=False)
+    assert "Silent: TypeError" in explorer.said.value
 
 
 def test_a_training_is_seen_in_the_explorer_and_is_gone_at_the_end(monkeypatch):

@@ -19,7 +19,7 @@ from chapter3_helpers.masking import causal_mask, mask_then_renormalise
 from chapter3_helpers.sentence import embed_text
 from chapter3_helpers.tasks.pronouns import encode, reason_first, trained_reader
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
-from tests.explorers import Shown, find, run
+from tests.explorers import Shown, panel_of, run, state_of
 
 
 def test_the_last_word_finds_its_noun_and_not_before_it_is_read():
@@ -93,12 +93,12 @@ def in_place(scores):
 )
 def test_a_right_function_of_a_reader_shows_what_the_package_shows(own, settings):
     shown, package = masking_explorer(own, **settings), masking_explorer(**settings)
-    weights = shown.state(shown.settings).weights
-    torch.testing.assert_close(weights, package.state(package.settings).weights)
+    weights = state_of(shown).weights
+    torch.testing.assert_close(weights, state_of(package).weights)
     for matrix in shown.panels(shown.settings):
         if isinstance(matrix, Matrix):
             assert torch.equal(matrix.hidden, causal_mask(len(weights)))
-    note, other = (find(Note, e.panels(e.settings)).text for e in (shown, package))
+    note, other = (panel_of(e, Note).text for e in (shown, package))
     assert note == f"This is {own.__name__} as it stands in your notebook. {other}"
     call = shown.code(shown.settings).partition("\n\n#")[0].splitlines()
     assert torch.equal(run(call, **{own.__name__: own})["state"].weights, weights)
@@ -119,7 +119,7 @@ def test_a_right_function_of_a_reader_shows_what_the_package_shows(own, settings
 )
 def test_a_wrong_function_is_shown_as_it_computes_with_a_sentence(own, words, visible):
     explorer = masking_explorer(own, tokens_read=3)
-    state = explorer.state(explorer.settings)
+    state = state_of(explorer)
     scores = state.queries @ state.keys.T / state.keys.shape[-1] ** 0.5
     expected = torch.softmax(own(scores[:3, :3].clone()), dim=-1)
     torch.testing.assert_close(state.weights, expected, equal_nan=True)
@@ -130,7 +130,7 @@ def test_a_wrong_function_is_shown_as_it_computes_with_a_sentence(own, words, vi
         explorer.set(show=show, column=2)
         assert explorer.said.value == ""
     number = masking_explorer(own, tokens_read=3, show=NUMBER, column=2)
-    path = find(NumberPath, number.panels(number.settings)).numbers["weight"]
+    path = panel_of(number, NumberPath).numbers["weight"]
     assert path == pytest.approx(float(expected[-1, 2]), abs=1e-5, nan_ok=True)
 
 

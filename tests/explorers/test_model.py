@@ -21,7 +21,7 @@ from chapter3_helpers.explorers.model.reading import read_weights
 from chapter3_helpers.explorers.model.text import Text
 from chapter3_helpers.explorers.model.tokens import readable
 from chapter3_helpers.masking import causal_mask
-from tests.explorers import find, run
+from tests.explorers import find, panel_of, run, state_of
 
 L, H, T, S = 2, 3, 5, 7
 TOKENS, KEYS = [*"abcab"], [*"vwxyzvw"]
@@ -76,8 +76,8 @@ def test_numbers_are_those_that_were_passed(handed, expected):
 def test_layers_are_counted_as_handed_over_also_where_some_have_no_attention():
     handed = [None, WEIGHTS[0][None], None, WEIGHTS[1, :2][None]]
     subject = model_explorer(handed, TOKENS, layer=1, head=1)
-    assert "Layer 3, head 1" in find(Note, subject.panels(subject.settings)).text
-    assert find(Matrix, subject.panels(subject.settings)).values.equal(WEIGHTS[1, 1])
+    assert "Layer 3, head 1" in panel_of(subject, Note).text
+    assert panel_of(subject, Matrix).values.equal(WEIGHTS[1, 1])
     with pytest.raises(ValueError, match="head must be a value"):
         subject.set(head=2)  # which only the first has
 
@@ -87,7 +87,7 @@ def test_what_was_generated_is_read_with_and_without_its_last_token():
     for last in ([], ["end"]):
         read = read_weights(handed, TOKENS + last)
         assert (read.tokens, read.unread) == (tuple(TOKENS), tuple(last))
-    said = find(Note, model_explorer(handed, [*TOKENS, "end"]).panels(_start(handed))).text
+    said = panel_of(model_explorer(handed, [*TOKENS, "end"]), Note).text
     assert "“end” was generated last and has no row yet" in said
     across = [[layer[None, :, row : row + 1] for layer in CROSS] for row in range(T)]
     read = read_weights(across, [*TOKENS, "end"], KEYS)
@@ -96,10 +96,6 @@ def test_what_was_generated_is_read_with_and_without_its_last_token():
         [torch.nn.functional.pad(layer, (0, 9 - layer.shape[-1])) for layer in s] for s in handed
     ]
     assert torch.equal(torch.stack(read_weights(wider, TOKENS).layers), WEIGHTS)  # a static cache
-
-
-def _start(handed):
-    return model_explorer(handed, [*TOKENS, "end"]).settings
 
 
 def after(cached: int, weights: torch.Tensor = WEIGHTS) -> list[torch.Tensor]:
@@ -133,8 +129,7 @@ def test_rows_behind_a_filled_cache_are_those_of_the_last_tokens(handed, tokens,
     assert row.title == f"where {first} {TOKENS[first]} looks"
     torch.testing.assert_close(torch.tensor(row.values), WEIGHTS[1, 2, first, : first + 1])
     whole = measure([*WEIGHTS], TOKENS, range(first, T), cross=False, causal=True)
-    found = subject.state(subject.settings).measures
-    torch.testing.assert_close(found.values, whole.values, equal_nan=True)
+    torch.testing.assert_close(state_of(subject).measures, whole, equal_nan=True)
 
 
 def test_keys_that_are_the_text_itself_are_no_other_text():
@@ -153,7 +148,7 @@ def test_a_long_text_behind_a_filled_cache_is_clicked_by_its_rows():
     rows, keys = (p for p in subject.panels(subject.settings) if isinstance(p, Text))
     assert (rows.tokens[0], len(rows.tokens), len(keys.tokens)) == ("t10", 30, 40)
     assert 'data-q=29 class=at title="39"' in rows.html()
-    large = find(Large, subject.panels(subject.settings))
+    large = panel_of(subject, Large)
     assert pixels(large.html())[29, 39] <= 100  # the last one looks at itself
     assert (pixels(large.html())[28, 39], len(large.queries)) == (101, 30)  # it is hidden before
 
@@ -247,15 +242,13 @@ def test_padding_counts_in_no_mean_if_a_mask_says_so(left, right):
     handed = padded(heads, left, right)
     for attention_mask in (mask, mask[0].tolist(), mask.bool().numpy(), mask.float()):
         subject = model_explorer(handed[None], tokens, attention_mask=attention_mask)
-        found = subject.state(subject.settings).measures
-        assert found.names == expected.names
-        torch.testing.assert_close(found.values, expected.values)
-        assert torch.equal(found.rows, expected.rows)
+        torch.testing.assert_close(state_of(subject).measures, expected)
         assert subject.settings["row"] == left + 7, "the last row of text"
-    note = find(Note, subject.panels(subject.settings)).text
+    note = panel_of(subject, Note).text
     assert "Padding, which counts in no mean: " in note
     everything = model_explorer(handed[None], tokens, attention_mask=torch.ones(len(tokens)))
-    assert not torch.equal(everything.state(everything.settings).measures.values, expected.values)
+    with pytest.raises(AssertionError):
+        torch.testing.assert_close(state_of(everything).measures, expected)
 
 
 @pytest.mark.parametrize("value", [None, 0.0, float("nan")])
@@ -266,15 +259,14 @@ def test_rows_that_look_like_padding_are_seen_and_said(value, later):
         heads[0, 0] = torch.eye(8)[5]
     tokens = ["<pad>"] * 4 + [*TEXT]
     subject = model_explorer([padded(heads, 4, 0, value)], tokens)
-    found = subject.state(subject.settings).measures
     expected = measure([heads], TEXT, range(8), cross=False, causal=not later)
-    torch.testing.assert_close(found.values, expected.values)
-    assert subject.state(subject.settings).read.causal == (not later)
-    note = find(Note, subject.panels(subject.settings)).text
+    torch.testing.assert_close(state_of(subject).measures, expected)
+    assert state_of(subject).read.causal == (not later)
+    note = panel_of(subject, Note).text
     assert "as padding does, count in no mean: 0 to 3. attention_mask would say" in note
     assert "nan" not in subject.view.value
     subject.set(row=1)
-    assert sum(find(Bars, subject.panels(subject.settings)).values) == pytest.approx(1)
+    assert sum(panel_of(subject, Bars).values) == pytest.approx(1)
 
 
 def test_rows_whose_keys_are_hidden_by_a_finite_constant_are_seen():
@@ -302,10 +294,9 @@ def test_what_a_model_gives_to_padding_is_said_apart():
     weights = torch.zeros(1, 1, 4, 4)
     weights[..., 0], weights[..., 1] = 0.25, 0.75
     subject = model_explorer(weights, ["<pad>", *"abc"], attention_mask=[0, 1, 1, 1])
-    found = subject.state(subject.settings).measures
-    assert found.names[-1] == "padding"
-    torch.testing.assert_close(found.values[0, [1, -1]], torch.tensor([0.75, 0.25]))
-    assert "0.25 goes to padding" in find(Note, subject.panels(subject.settings)).text
+    found = state_of(subject).measures
+    assert [found[name].values for name in ("first token", "padding")] == [0.75, 0.25]
+    assert "0.25 goes to padding" in panel_of(subject, Note).text
 
 
 def test_a_mask_of_the_prompt_of_the_other_text_or_of_what_was_generated_fits():
@@ -319,9 +310,7 @@ def test_a_mask_of_the_prompt_of_the_other_text_or_of_what_was_generated_fits():
     hidden[..., 4:] = 0
     even = model_explorer(hidden, TOKENS, KEYS, attention_mask=[1] * 4 + [0] * 3)
     alone = model_explorer(CROSS[..., :4], TOKENS, KEYS[:4])
-    torch.testing.assert_close(
-        even.state(even.settings).measures.values, alone.state(alone.settings).measures.values
-    )
+    torch.testing.assert_close(state_of(even).measures, state_of(alone).measures)
 
 
 @pytest.mark.parametrize(
@@ -355,18 +344,12 @@ def changed(value: float, place: tuple = (0, 1, 3, 2)) -> torch.Tensor:
     return weights
 
 
-class Output:
-    attentions = WEIGHTS
-
-
 @pytest.mark.parametrize(
     ("weights", "tokens", "keys", "words"),
     [
         (None, TOKENS, None, 'attn_implementation="eager"'),
-        ((), TOKENS, None, 'attn_implementation="eager"'),
         ((None, None), TOKENS, None, 'attn_implementation="eager"'),
         (((None, None), (None, None)), TOKENS, None, 'attn_implementation="eager"'),
-        (Output(), TOKENS, None, "Output: pass its attentions"),
         ({"a": 1}, TOKENS, None, "got dict"),
         ([1.0], TOKENS, None, "got float for layer 0"),
         ([[1.0]], TOKENS, None, "got float for layer 0"),
@@ -377,7 +360,6 @@ class Output:
         (changed(float("nan")), TOKENS, None, "layer 0, head 1, row 3 holds NaN"),
         (changed(-0.5), TOKENS, None, "layer 0 has -0.5: were scores passed"),
         (changed(2.0), TOKENS, None, "call eval()"),
-        ([WEIGHTS, WEIGHTS], TOKENS, None, "one text, got 2 in layer 0"),
         ([[WEIGHTS], [WEIGHTS]], TOKENS, None, "num_beams=1"),
         ([WEIGHTS[0], CROSS[0]], TOKENS, None, "(5, 5) in layer 0, (5, 7) in layer 1"),
         (CROSS, TOKENS, None, "pass the tokens of that text as keys"),
@@ -391,12 +373,7 @@ class Output:
         ([[WEIGHTS[:1]], [WEIGHTS[:1]] * 2], TOKENS, None, "must hold the same layers"),
         ([w[None, :, -2:] for w in WEIGHTS], TOKENS[-2:], None, "pass all 5 tokens; got 2 tokens"),
         ([w[None, :, -2:] for w in CROSS], KEYS, None, "pass the tokens of that text as keys"),
-        (
-            [[w[None]] for w in (WEIGHTS[0, :, :3, :3], CROSS[0, :, :4, :4])],
-            TOKENS[:4],
-            None,
-            "go on",
-        ),
+        ([[WEIGHTS[:1, :, :3, :3]], [CROSS[:1, :, :4, :4]]], TOKENS[:4], None, "go on"),
         (CROSS, TOKENS, [*KEYS, "more"], "keys must be 7, one for each column of weights, got 8"),
         (WEIGHTS, [TOKENS, TOKENS], None, "pass those of one text"),
     ],
@@ -409,9 +386,7 @@ def test_what_cannot_be_shown_is_refused_with_what_to_do(weights, tokens, keys, 
 def by_hand(tokens: str) -> dict[str, torch.Tensor]:
     """Return what heads that do one thing alone would weigh, (T, T) each."""
     T = len(tokens)
-    induction = torch.eye(T)[
-        torch.zeros(T, dtype=torch.long)
-    ]  # without an earlier place: the first
+    induction = torch.eye(T)[[0] * T]  # without an earlier place: the first
     for row in range(T):
         if (last := tokens.rfind(tokens[row], 0, row)) >= 0:
             induction[row] = torch.eye(T)[last + 1]
@@ -428,8 +403,8 @@ def test_heads_made_by_hand_are_measured_as_what_they_are():
     tokens = "abcdabce"  # rows 4, 5, 6 have an earlier place
     heads = by_hand(tokens)
     found = measure([torch.stack([*heads.values()])], tokens, range(8), cross=False, causal=True)
-    assert found.names == tuple(heads)
-    assert found.rows.tolist() == [[7, 7, 7, 3, 7]] * 5
+    assert [*found] == [*heads]
+    assert [one.rows.tolist() for one in found.values()] == [[n] * 5 for n in (7, 7, 7, 3, 7)]
     expected = [
         [1, 1 / 7, 0, 0, 0],  # of row 1 the token before is the first one
         [1 / 7, 1, 0, 0, 0],
@@ -437,15 +412,16 @@ def test_heads_made_by_hand_are_measured_as_what_they_are():
         [1 / 7, 4 / 7, 0, 1, 0],  # where it finds none it looks at the first
         [sum(1 / n for n in range(2, 9)) / 7] * 3 + [(1 / 5 + 1 / 6 + 1 / 7) / 3, 1],
     ]
-    torch.testing.assert_close(found.values, torch.tensor(expected), atol=1e-5, rtol=0)
-    assert [found.order(name)[0] for name in heads] == [0, 1, 2, 3, 4]
+    values = torch.stack([one.values for one in found.values()], dim=-1)  # (heads, measures)
+    torch.testing.assert_close(values, torch.tensor(expected), atol=1e-5, rtol=0)
+    assert [one.order()[0] for one in found.values()] == [0, 1, 2, 3, 4]
 
 
 def test_what_cannot_happen_has_no_number():
     subject = model_explorer(WEIGHTS, [*"abcde"])
-    found = subject.state(subject.settings).measures
-    assert found.rows[0].tolist() == [4, 4, 4, 0, 4]
-    assert found.values[:, 3].isnan().all()
+    found = state_of(subject).measures
+    assert [one.rows[0] for one in found.values()] == [4, 4, 4, 0, 4]
+    assert found["induction"].values.isnan().all()
     assert subject.view.value.count("<td>–</td>") == 1
     assert "no row" in subject.view.value
     subject.set(sort="induction")  # in some order
@@ -456,31 +432,30 @@ def test_what_cannot_happen_has_no_number():
 def test_every_earlier_place_counts_and_the_present_one_does_not():
     weights = torch.tensor([[[0.1, 0.15, 0.2, 0.25, 0.3]]]).expand(1, 5, 5)
     found = measure([weights], "xaaaa", range(5), cross=False, causal=False)
-    assert found.values[0, 3].item() == pytest.approx((0.2 + (0.2 + 0.25)) / 2)  # rows 3 and 4
+    in_rows_3_and_4 = [0.2, 0.2 + 0.25]
+    assert found["induction"].values.item() == pytest.approx(sum(in_rows_3_and_4) / 2)
 
 
 def test_attention_to_another_text_is_measured_by_evenness_alone():
     subject = model_explorer(CROSS, TOKENS, KEYS)
-    found = subject.state(subject.settings).measures
-    assert (found.names, found.rows[0].tolist()) == (("evenness",), [5])
-    matrix = find(Matrix, subject.panels(subject.settings))
+    ((name, found),) = state_of(subject).measures.items()
+    assert (name, found.rows[0]) == ("evenness", 5)
+    matrix = panel_of(subject, Matrix)
     assert matrix.columns[-1] == "6 w"
     assert not np.any(matrix.hidden)
     entropy = -(CROSS * CROSS.log()).sum(-1).mean(-1).flatten() / np.log(S)
-    torch.testing.assert_close(found.values[:, 0], entropy)
+    torch.testing.assert_close(found.values, entropy)
 
 
 def test_what_is_missing_from_a_row_goes_to_no_token():
     subject = model_explorer(0.75 * WEIGHTS, TOKENS)
-    found = subject.state(subject.settings).measures
-    assert found.names[-1] == "no token"
-    torch.testing.assert_close(found.values[:, -1], torch.full((6,), 0.25))
-    even = model_explorer(WEIGHTS, TOKENS)
-    before = even.state(even.settings).measures.values[:, 4]
-    torch.testing.assert_close(found.values[:, 4], before)  # among those that get any
-    bars = find(Bars, subject.panels(subject.settings))
+    found = state_of(subject).measures
+    torch.testing.assert_close(found["no token"].values, torch.full((6,), 0.25))
+    even = state_of(model_explorer(WEIGHTS, TOKENS)).measures["evenness"]
+    torch.testing.assert_close(found["evenness"], even)  # among those that get any
+    bars = panel_of(subject, Bars)
     assert (bars.labels[-1], bars.values[-1]) == ("to no token", pytest.approx(0.25))
-    assert "0.25 goes to no token" in find(Note, subject.panels(subject.settings)).text
+    assert "0.25 goes to no token" in panel_of(subject, Note).text
 
 
 def test_of_a_long_row_the_largest_weights_are_listed_in_order_and_the_others_summed():
@@ -490,27 +465,24 @@ def test_of_a_long_row_the_largest_weights_are_listed_in_order_and_the_others_su
     weights[0, 1, 10:12, 2:5] = torch.tensor([0.996, 0.004, 0])
     weights[0, 1, 11, 6:8] = 0.004
     subject = model_explorer(weights, ["a"] * 30, row=20)
-    bars, row = find(Bars, subject.panels(subject.settings)), weights[0, 0, 20]
+    bars, row = panel_of(subject, Bars), weights[0, 0, 20]
     largest = sorted(row.argsort(descending=True)[:12].tolist())
     assert bars.labels == [*(f"{place} a" for place in largest), "9 others"]
     assert bars.numbers == largest
     torch.testing.assert_close(torch.tensor(bars.values[:12]), row[largest])
     assert sum(bars.values) == pytest.approx(1)
     subject.set(head=1)
-    bars = find(Bars, subject.panels(subject.settings))
+    bars = panel_of(subject, Bars)
     assert (bars.labels, bars.values) == (["to no token"], [1])
     subject.set(row=10)  # what is written as 0.00 is left out
-    assert find(Bars, subject.panels(subject.settings)).labels == ["2 a"]
+    assert panel_of(subject, Bars).labels == ["2 a"]
     subject.set(row=11)
-    bars = find(Bars, subject.panels(subject.settings))
+    bars = panel_of(subject, Bars)
     assert (bars.labels, bars.values[-1]) == (["2 a", "11 others"], pytest.approx(0.012, abs=1e-5))
     nothing = model_explorer(
         torch.zeros(1, 2, 3, 3) + torch.eye(3) * torch.tensor([0, 1])[:, None, None], [*"abc"]
     )
-    assert nothing.state(nothing.settings).measures.order("evenness") == [
-        1,
-        0,
-    ]  # the first has none
+    assert state_of(nothing).measures["evenness"].order() == [1, 0]  # the first has none
 
 
 def pixels(shown: str) -> np.ndarray:
@@ -532,8 +504,8 @@ def test_a_small_picture_shows_the_largest_weight_of_each_block_and_stays():
     assert subject.places["head"].children[1].value != frame
     assert len(render(subject.panels(subject.settings))) < 60_000
     first = subject.state({**subject.settings, "layer": 0, "head": 0})
-    assert first.tiles is subject.state(subject.settings).tiles  # another head needs no other
-    large = find(Large, subject.panels(subject.settings))
+    assert first.tiles is state_of(subject).tiles  # another head needs no other
+    large = panel_of(subject, Large)
     assert torch.equal(large.weights, heads[1])
     assert pixels(large.html()).shape == (300, 300)
 
@@ -547,10 +519,10 @@ def test_what_does_not_fit_into_one_picture_is_shown_in_parts_that_are_named():
     ]
     assert "Shown are rows 0 to 299 of 301, columns 0 to 299 of 301." in subject.view.value
     subject.set(rows=range(300, 301), columns=range(300, 301))
-    state = subject.state(subject.settings)
+    state = state_of(subject)
     assert (subject.settings["row"], state.window.shape) == (300, (1, 1))
-    assert state.measures.values[0, 1] == 1  # on a token that is not drawn
-    assert find(Bars, subject.panels(subject.settings)).labels[0] == "0 a"
+    assert state.measures["first token"].values == 1  # on a token that is not drawn
+    assert panel_of(subject, Bars).labels[0] == "0 a"
     heads = model_explorer([torch.ones(1, 1, 1)] * 1025, ["a"])
     assert "Shown are layers 0 to 1023 of 1,025." in heads.view.value
     heads.set(layers=range(1024, 1025))
@@ -572,19 +544,18 @@ def test_the_lines_of_python_give_what_is_shown_from_nothing_but_what_was_handed
     assert "what you gave to this explorer" in lines
     found = run(lines.splitlines(), **handed)["state"]
     assert torch.equal(found.weights, handed["weights"][0, 2])
-    expected = subject.state(subject.settings).measures.values
-    torch.testing.assert_close(found.measures.values, expected, equal_nan=True)
+    torch.testing.assert_close(found.measures, state_of(subject).measures, equal_nan=True)
 
 
 def test_a_click_in_the_list_or_the_picture_chooses_and_once_more_changes_nothing():
     subject = model_explorer(WEIGHTS, TOKENS, sort="evenness")
-    order = subject.state(subject.settings).measures.order("evenness")
+    order = state_of(subject).measures["evenness"].order()
     listed = re.findall(r'data-click="{&quot;layer&quot;: (.), &quot;head', subject.view.value)
     assert listed == [str(number // H) for number in order]
     for _ in range(2):
         subject.click({"layer": 1, "head": 2})
         subject.click({"row": 3})
-        chosen = find(Matrix, subject.panels(subject.settings))
+        chosen = panel_of(subject, Matrix)
         assert (chosen.title, chosen.marked_row) == ("layer 1, head 2", 3)
     before = subject.settings
     subject.click({"layer": 0, "head": 7})  # there is none
@@ -598,37 +569,38 @@ def test_the_back_row_sees_a_large_picture_its_row_and_the_listed_heads_side_by_
     assert "where 19 a looks" in shown
     assert "1 the same on every token" not in shown
     table = re.search(r'<table class="c3m c3rank">.*?</table>', shown)[0]
-    measures = subject.state(subject.settings).measures
-    order = measures.order("evenness")[:6]
+    evenness = state_of(subject).measures["evenness"]
+    order = evenness.order()[:6]
     order += [8] * (8 not in order)
     assert re.findall(r">0, (.)</th>", table) == [str(head) for head in order]
-    values = [f"{measures.values[head, -1]:.2f}" for head in order]
+    values = [f"{evenness.values[head]:.2f}" for head in order]
     assert re.findall(r">(0\.\d\d)</td>", table) == values
     assert table.count("&quot;head&quot;: 8}") == 2  # the name and the number
 
 
-def test_tokens_are_read_with_their_spaces_line_ends_and_letters():
-    bytes_of = ["The", "Ġold", "Ċ", "æĪĳ", "ĠæĪ", "ĳ", "Ġcaf", "Ã©", "<|endoftext|>"]
-    pieces = ["▁The", "▁old", "<0x0A>", "我", "▁<s>", "<0xE6>", "▁", "café", "<s>"]
-    seen = [" old", "↵", "我"]
-    for tokens, others in (
-        (bytes_of, ["The", *seen, " \\xe6\\x88", "\\x91", " caf", "é", "<|endoftext|>"]),
-        (pieces, [" The", *seen, " <s>", "\\xe6", "␣", "café", "<s>"]),
-    ):
-        weights = softmaxed(1, 1, 27, 27)
-        subject = model_explorer(weights, tokens * 3, row=1)
-        strip = find(Text, subject.panels(subject.settings))
-        assert [*strip.tokens] == others * 3
-        assert "".join(strip.tokens[:3]).strip() == "The old↵"
-        bars = find(Bars, subject.panels(subject.settings))
-        assert bars.title == "where 1 old looks"
-        few = model_explorer(weights[..., :9, :9], tokens)
-        rows = find(Matrix, few.panels(few.settings)).rows
-        assert rows == [f"{n} {name.strip()}" for n, name in enumerate(others)]
-        marks = "Ġ|Ċ|▁|<0x"
-        assert not re.search(marks, subject.view.value + few.view.value)
-    plain = ["čáp", "māja", "był", "<0x0>", "ã", ""]
-    assert readable(plain) == (*plain[:-1], "(empty)"), "words of a vocabulary without bytes"
+@pytest.mark.parametrize(
+    ("tokens", "names"),
+    [
+        (
+            ["The", "Ġold", "Ċ", "æĪĳ", "ĠæĪ", "ĳ", "Ġcaf", "Ã©", "<|endoftext|>"],
+            ["The", " old", "↵", "我", " \\xe6\\x88", "\\x91", " caf", "é", "<|endoftext|>"],
+        ),
+        (
+            ["▁The", "▁old", "<0x0A>", "我", "▁<s>", "<0xE6>", "▁", "café", "<s>"],
+            [" The", " old", "↵", "我", " <s>", "\\xe6", "␣", "café", "<s>"],
+        ),
+        (["čáp", "māja", "był", "<0x0>", "ã", ""], ["čáp", "māja", "był", "<0x0>", "ã", "(empty)"]),
+    ],
+)
+def test_tokens_are_read_with_their_spaces_line_ends_and_letters(tokens, names):
+    assert [*readable(tokens)] == names
+    weights, count = softmaxed(1, 1, 27, 27), len(tokens)
+    subject = model_explorer(weights[..., : 3 * count, : 3 * count], tokens * 3, row=1)
+    few = model_explorer(weights[..., :count, :count], tokens)
+    labels = [f"{n} {name.strip()}" for n, name in enumerate(names)]
+    assert panel_of(subject, Bars).title == f"where {labels[1]} looks"
+    assert panel_of(few, Matrix).rows == labels
+    assert not re.search("Ġ|Ċ|▁|<0x0A", subject.view.value + few.view.value)
 
 
 TEXTS = ["<b>&'\"", "Ġthe", "<|endoftext|>", "我", "שלום", "", "\n\t", "x" * 500]
@@ -674,7 +646,7 @@ def test_models_of_transformers_are_shown_as_they_are(models, dtype):
             handed = models[name].to(dtype)(IDS, output_attentions=True).attentions
         models[name].float()
         subject = model_explorer(handed, WORDS, layer=1, head=3)
-        state = subject.state(subject.settings)
+        state = state_of(subject)
         assert (len(state.read.layers), len(state.read.layers[0])) == (2, 4)  # query heads
         assert torch.equal(state.weights, handed[1][0, 3].float())
         assert state.read.causal is causal
@@ -684,7 +656,7 @@ def test_an_encoder_and_a_decoder_of_transformers(models):
     start = torch.tensor([[2, 7, 8]])
     out = models["bart"](IDS, decoder_input_ids=start, output_attentions=True)
     subject = model_explorer(out.cross_attentions, ["<s>", "x", "y"], WORDS, layer=3, head=2)
-    shown = find(Matrix, subject.panels(subject.settings))
+    shown = panel_of(subject, Matrix)
     assert torch.equal(shown.values, out.cross_attentions[3][0, 2])
     assert (shown.rows[1], shown.columns[-1]) == ("1 x", "5 a")
     assert not read_weights(out.encoder_attentions, WORDS).causal
@@ -724,33 +696,15 @@ def test_padding_in_a_batch_of_transformers_changes_no_mean(models):
     tokens = ["<pad>"] * 3 + names
     for options in ({"attention_mask": mask[:1]}, {}):  # its rows are even: they are seen, too
         subject = model_explorer(one, tokens, **options)
-        found, wanted = (e.state(e.settings).measures for e in (subject, expected))
-        assert found.names == wanted.names
-        torch.testing.assert_close(found.values, wanted.values, atol=1e-4, rtol=0)
-
-
-def test_rows_behind_the_cache_of_transformers_and_steps_without_one(models):
-    model = models["llama"]
-    whole = model(IDS, output_attentions=True).attentions
-    cache = model(IDS[:, :4], use_cache=True).past_key_values
-    later = model(IDS[:, 4:], past_key_values=cache, output_attentions=True).attentions
-    read = read_weights(later, WORDS)
-    for found, layer in zip(read.layers, whole, strict=True):
-        torch.testing.assert_close(found, layer[0, :, 4:])
-    words = {"output_attentions": True, "return_dict_in_generate": True, "do_sample": False}
-    words |= {"max_new_tokens": 3, "eos_token_id": None}
-    both = [model.generate(IDS, use_cache=kept, **words) for kept in (True, False)]
-    tokens = [str(number) for number in both[0].sequences[0].tolist()]
-    with_cache, without = (read_weights(out.attentions, tokens) for out in both)
-    for found, layer in zip(without.layers, with_cache.layers, strict=True):
-        torch.testing.assert_close(found, layer)
+        found, wanted = (state_of(e).measures for e in (subject, expected))
+        torch.testing.assert_close(found, wanted, atol=1e-4, rtol=0)
 
 
 def test_sorting_chooses_the_head_that_comes_first_and_all_is_of_it():
     subject = model_explorer(WEIGHTS, TOKENS, row=3)
     for name in ("evenness", "token before", "itself"):
         subject.widgets["sort"].value = name  # as a reader does
-        first = subject.state(subject.settings).measures.order(name)[0]
+        first = state_of(subject).measures[name].order()[0]
         chosen = first // H, first % H
         assert (subject.settings["layer"], subject.settings["head"]) == chosen
         panels = subject.panels(subject.settings)
@@ -769,7 +723,7 @@ def test_sorting_chooses_the_head_that_comes_first_and_all_is_of_it():
 def test_where_a_layer_is_given_sorting_chooses_the_first_of_its_heads():
     for layer in range(L):
         subject = model_explorer(WEIGHTS, TOKENS, sort="itself", layer=layer)
-        values = subject.state(subject.settings).measures.of("itself")[0]
+        values = state_of(subject).measures["itself"].values
         assert subject.settings["head"] == values[layer * H : (layer + 1) * H].argmax()
         both = model_explorer(WEIGHTS, TOKENS, sort="itself", layer=layer, head=1)
         assert (both.settings["layer"], both.settings["head"]) == (layer, 1)
@@ -794,7 +748,7 @@ def test_small_heads_stand_where_they_have_most_room_each_at_its_place(
     weights = torch.zeros(layers, heads, tokens, tokens)
     weights[..., 0] = sizes[..., 0]
     subject = model_explorer(weights, ["a"] * tokens, layer=layers - 1, head=0)
-    board = find(Montage, subject.panels(subject.settings))
+    board = panel_of(subject, Montage)
     tiles, (wide, high) = board.values, board.values.tile
     assert (tiles.above, tiles.turned) == (above, turned)
     assert min(wide, high) >= least
@@ -819,7 +773,7 @@ def test_small_heads_stand_where_they_have_most_room_each_at_its_place(
 def test_the_large_picture_has_words_on_its_axes_with_room_for_each(count):
     tokens = [f"w{n}" for n in range(count)]
     subject = model_explorer(torch.eye(count), tokens, row=count - 2)
-    shown = find(Large, subject.panels(subject.settings)).html()
+    shown = panel_of(subject, Large).html()
     scale = float(re.search(r'<image [^>]*width="(\d+)"', shown)[1]) / count
     for side in "qk":
         named = [int(n) for n in re.findall(rf"<text data-{side}=(\d+) ", shown)]
@@ -831,10 +785,7 @@ def test_the_large_picture_has_words_on_its_axes_with_room_for_each(count):
             assert places == list(range(count))
     assert re.search(rf"<text data-q={count - 2} [^>]*class=at>{count - 2} w{count - 2}<", shown)
     assert "query ↓" in shown
-    assert (
-        f">{count - 2} w{count - 2}<"
-        in find(Large, subject.panels(subject.settings)).presented().html()
-    )
+    assert f">{count - 2} w{count - 2}<" in panel_of(subject, Large).presented().html()
 
 
 def test_without_the_first_token_each_weight_is_divided_by_what_is_left():
@@ -842,7 +793,7 @@ def test_without_the_first_token_each_weight_is_divided_by_what_is_left():
     weights[0, 1, :, 0], weights[0, 1, :, 1:] = 1, 0  # nothing is left of this one
     tokens = [*"abcabc"]
     subject = model_explorer(weights, tokens, without_first=True, row=4)
-    state, whole = subject.state(subject.settings), weights[0, 0]
+    state, whole = state_of(subject), weights[0, 0]
     expected = whole.clone()
     expected[:, 0] = 0
     expected[1:] /= 1 - whole[1:, :1]
@@ -859,14 +810,14 @@ def test_without_the_first_token_each_weight_is_divided_by_what_is_left():
         ("induction", (expected[3, 1] + expected[4, 2] + expected[5, 3]) / 3, 3),
         ("first token", whole[1:, 0].mean(), 5),  # of the whole
     ):
-        values, counts = found.of(name)
+        values, counts = found[name]
         assert values[0].item() == pytest.approx(value.item(), abs=1e-5), name
         assert counts[0] == rows
     assert f"what the first token leaves, which gets {whole[1:, 0].mean():.2f}" in (
         find(Note, panels).text
     )
     subject.set(head=1)
-    assert find(Bars, subject.panels(subject.settings)).labels == ["to no token"]
+    assert panel_of(subject, Bars).labels == ["to no token"]
     assert "nan" not in subject.view.value
     long = model_explorer(torch.eye(20).cumsum(0) / torch.arange(1, 21)[:, None], ["a"] * 20)
     long.set(without_first=True)
@@ -878,11 +829,9 @@ def test_without_the_first_token_each_weight_is_divided_by_what_is_left():
 def test_behind_padding_the_first_token_is_that_of_the_text():
     handed = padded(softmaxed(2, 5, 5), 3, 0)
     subject = model_explorer(handed, ["<pad>"] * 3 + TOKENS, without_first=True)
-    state = subject.state(subject.settings)
-    assert state.left_out == 3
+    state = state_of(subject)
+    assert state.window.left_out == 3
     assert state.weights[7, 3] == 0
     assert state.weights[7, 4:].sum() == pytest.approx(1)
     alone = model_explorer(softmaxed(2, 5, 5), TOKENS, without_first=True)
-    expected = alone.state(alone.settings).measures
-    torch.testing.assert_close(state.measures.values, expected.values)
-    assert torch.equal(state.measures.rows, expected.rows)
+    torch.testing.assert_close(state.measures, state_of(alone).measures)

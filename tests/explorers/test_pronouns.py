@@ -1,10 +1,6 @@
 """The explorer of the pronouns shows the reader as the notebook trains it."""
 
-import pytest
-
 from chapter3_helpers.explorers.core.drawings import Curves
-from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.pronouns import NUMBER
 from tests.explorers import Shown
 
 
@@ -28,9 +24,3 @@ def test_words_are_shown_as_they_were_typed():
     state = shown(text="Because it was Sour, The DOG left The milk in the glass").state
     assert state.tokens[:6] == ("Because", "it", "was", "Sour", "The", "DOG")
     assert Shown("masking").state.tokens[0] == "The"
-
-
-def test_the_path_of_one_number_ends_at_the_weight_that_is_shown():
-    for column, weight in enumerate(shown(45).state.row.tolist()):
-        path = shown(45, show=NUMBER, column=column).only(NumberPath)
-        assert path.numbers["weight"] == pytest.approx(weight, abs=1e-5)

@@ -400,7 +400,7 @@ def test_a_frame_over_a_picture_moves_by_mouse_and_arrows_and_the_picture_stays(
     page.mouse.move(0, 0)
     expect(read).to_have_text("point at a weight to read it")
     heads.root.get_by_text("evenness", exact=True).first.click()
-    best = model.state(model.settings).measures.order("evenness")[0]
+    best = model.state(model.settings).measures["evenness"].order()[0]
     heads.settle("it should be sorted", lambda found: found["sort"] == "evenness")
     heads.root.locator(".c3rank tr").nth(1).click()
     settle(layer=best // 4, head=best % 4)

@@ -35,7 +35,7 @@ from chapter3_helpers.explorers.core.controls import (
     Thumbnails,
 )
 from chapter3_helpers.explorers.core.drawings import Flow
-from chapter3_helpers.explorers.core.inputs import divisors, row_buttons
+from chapter3_helpers.explorers.core.inputs import divisors, options_of, read_tokens, token_options
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
@@ -72,6 +72,7 @@ def head_names(mechanism: str, made: str, num_heads: int) -> list[tuple[str, int
     return [(name, head) for head, name in enumerate(list(names)[:num_heads])]
 
 
+TOKENS = options_of(read_tokens, token_options)
 CONTROLS = (
     Buttons(
         "show",
@@ -140,13 +141,14 @@ CONTROLS = (
         lambda mechanism: mechanism in UNMASKED,
     ),
     Thumbnails("head", "head", 0, "Which head to show in large", has_heads, options=head_names),
-    row_buttons(default=6),
-    row_buttons(
+    Buttons("row", "asking", 6, "Whose row of weights to read", options=TOKENS),
+    Buttons(
+        "column",
+        "about",
         2,
-        name="column",
-        label="about",
-        tooltip="Whose key it meets",
-        enabled=lambda show: show == NUMBER,
+        "Whose key it meets",
+        lambda show: show == NUMBER,
+        options=TOKENS,
         presented=False,
     ),
     Clicked("strip", "strip", None, "The strip of the diagram that was clicked", options=STRIPS),
@@ -183,9 +185,9 @@ def attention_panels(
         marked_row=row,
         marked_column=column if show == NUMBER else None,
         dropped=~state.kept[head] if state.dropout else None,
-        click=None if state.odd else CLICK_WEIGHT,
+        click=None if state.fault else CLICK_WEIGHT,
     )
-    if state.odd:
+    if state.fault:
         return [*panels, matrix]
     if show == COMPUTATION:
         flow = attention_flow(state, head, row)
@@ -197,7 +199,11 @@ def attention_panels(
         return panels
     lines = Lines("the same, as lines", weights, tokens, None, hidden, row, click=CLICK_WEIGHT)
     if show == NUMBER:
-        return [*panels, matrix, _number_path(state, head, row, column), lines]
+        vectors = state.queries[head], state.keys[head], state.values[head]
+        how = {"hidden": hidden, "scaled": state.scaled, "p": state.dropout}
+        kept = state.kept[head] if state.dropout else None
+        path = NumberPath(tokens, row, column, *vectors, kept=kept, **how)
+        return [*panels, matrix, path, lines]
     shape = tuple(state.weights.shape)  # (H, T, T)
     facts = {
         "x": tuple(state.x.shape),
@@ -209,26 +215,12 @@ def attention_panels(
     return [*panels, matrix, lines, Facts(facts, "shapes and sums")]
 
 
-def _number_path(state: AttentionState, head: int, row: int, column: int) -> NumberPath:
-    """Return the arithmetic of one weight of one head."""
-    return NumberPath(
-        state.tokens,
-        row,
-        column,
-        *(state.queries[head], state.keys[head], state.values[head]),
-        hidden=state.hidden,
-        scaled=state.scaled,
-        kept=state.kept[head] if state.dropout else None,
-        p=state.dropout,
-    )
-
-
 def _note(state: AttentionState, mechanism: str, made: str, scale: int, head: int) -> str:
     said = []
     if state.module is not None and type(state.module) not in CLASSES.values():
         said.append(f"This is {type(state.module).__name__} as it stands in your notebook.")
-        if state.odd:
-            return f"{said[0]} {state.odd} Only its weights can be shown."
+        if state.fault:
+            return f"{said[0]} {state.fault} Only its weights can be shown."
         if state.hidden is None and mechanism not in UNMASKED:
             said.append("It hides nothing: every token sees the future.")
         if not state.scaled:

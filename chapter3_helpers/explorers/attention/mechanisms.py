@@ -5,7 +5,6 @@ A reader's own class is recognised by its layers, so it is shown as those of the
 
 import inspect
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -56,10 +55,9 @@ def mechanism_of(attention_class: Any) -> str:
     if not hasattr(attention_class, "attention_weights"):
         raise TypeError(f"{wanted}, with a method attention_weights, got {name}, which has none")
     sizes = {"d_in": 3, "d_out": 2, "context_length": 4, "dropout": 0.0, "num_heads": 2}
+    arguments = _arguments(attention_class, sizes)
     with seeded(0):
-        layers = read_attention(
-            attention_class(**_arguments(attention_class, sizes)), "attention_class"
-        )
+        layers = read_attention(attention_class(**arguments), "attention_class")
     first, *others = layers.queries
     if others:
         return WRAPPER
@@ -69,28 +67,18 @@ def mechanism_of(attention_class: Any) -> str:
         return SPLIT
     if isinstance(first.layer, nn.Parameter):
         return V1
-    return CAUSAL if "context_length" in inspect.signature(attention_class).parameters else V2
+    return CAUSAL if "context_length" in arguments else V2
 
 
 def make_module(
     attention_class: type[nn.Module], x: torch.Tensor, made: str, seed: int, **sizes: int
 ) -> nn.Module:
-    """Make a module that reads x (T, d_in), with weights made by hand or drawn from a seed.
-
-    Args:
-        attention_class: of the package, or a reader's.
-        x: what it is to read.
-        made: ``BY_HAND`` or ``AT_RANDOM``.
-        seed: of the weights that are drawn.
-        sizes: ``d_out``, and ``num_heads`` where it has several.
-    """
+    """Make a module that reads x (T, d_in), with weights made by hand or drawn from a seed; of
+    ``sizes`` it is given ``d_out``, and ``num_heads`` where it has several."""
     every = {"d_in": x.shape[1], "context_length": len(x), "dropout": 0.0, **sizes}
-    arguments = _arguments(attention_class, every)
-    if made == BY_HAND:
-        rows = tuple(tuple(row) for row in x.tolist())
-        return _made_by_hand(attention_class, tuple(arguments.items()), rows)
     with seeded(seed):
-        return attention_class(**arguments)
+        module = attention_class(**_arguments(attention_class, every))
+    return make_by_hand(module, x) if made == BY_HAND else module
 
 
 def _arguments(attention_class: type[nn.Module], sizes: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,13 +96,3 @@ def _arguments(attention_class: type[nn.Module], sizes: Mapping[str, Any]) -> di
             f"{attention_class.__name__}, which needs {', '.join(strange)}"
         )
     return {p.name: sizes[p.name] for p in parameters if p.name in sizes}
-
-
-@lru_cache(maxsize=1)  # another head or row needs no new matrices; a former class is let go
-def _made_by_hand(
-    attention_class: type[nn.Module],
-    arguments: tuple[tuple[str, Any], ...],
-    rows: tuple[tuple[float, ...], ...],
-) -> nn.Module:
-    with seeded(0):
-        return make_by_hand(attention_class(**dict(arguments)), torch.tensor(rows))

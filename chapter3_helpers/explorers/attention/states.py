@@ -7,7 +7,6 @@ scales and masks is inferred from its weights.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import torch
 from torch import nn
@@ -52,7 +51,7 @@ class AttentionState:
     undropped: torch.Tensor  # (H, T, T), the weights after softmax and mask
     scaled: bool  # whether the scores are divided by sqrt(D)
     hidden: torch.Tensor | None  # (T, T), True where a key is hidden
-    odd: str = ""  # why the rest does not lead to the weights and the context, if it does not
+    fault: str = ""  # why the rest does not lead to the weights and the context, if it does not
     dropout: float = 0.0  # the share of the weights that is dropped; 0 where dropout is off
     kept: torch.Tensor | None = None  # (H, T, T), False where dropout takes a weight
 
@@ -161,55 +160,44 @@ def state_of(tokens: tuple[str, ...], x: torch.Tensor, module: nn.Module) -> Att
     state = AttentionState(
         *(tokens, x, module, layers.out_proj, queries, keys, values, weights), *found
     )
-    if state.odd or type(module) in CLASSES.values():
+    if state.fault or type(module) in CLASSES.values():
         return state
-    output = module(x)
+    output, wanted, shape = module(x), state.context, ""
+    if output.shape != wanted.shape:
+        shape = f": its shape is {tuple(output.shape)}, not {tuple(wanted.shape)}"
+    elif torch.allclose(output, wanted, rtol=1e-3, atol=1e-4):
+        return state
     returned = "Its weights are right; what it returns is not these times its values"
-    shapes = [tuple(tensor.shape) for tensor in (output, state.context)]
-    if shapes[0] != shapes[1]:
-        odd = f"{returned}: its shape is {shapes[0]}, not {shapes[1]}. Look at forward."
-    elif not torch.allclose(output, state.context, rtol=1e-3, atol=1e-4):
-        odd = f"{returned}. Look at forward."
-    else:
-        return state
-    return replace(state, odd=odd)
+    return replace(state, fault=f"{returned}{shape}. Look at forward.")
 
 
-class Explanation(NamedTuple):
-    """How weights come from scores."""
-
-    scaled: bool  # whether the scores were divided by sqrt(D)
-    hidden: torch.Tensor | None  # (T, T), what hides keys
-    odd: str = ""  # what is odd about weights that come in another way
-
-
-def explain(scores: torch.Tensor, weights: torch.Tensor, head_dim: int) -> Explanation:
-    """Find out how weights (H, T, T) come from scores (H, T, T): scaled or not, masked or not.
+def explain(
+    scores: torch.Tensor, weights: torch.Tensor, head_dim: int
+) -> tuple[bool, torch.Tensor | None, str]:
+    """Find out how weights (H, T, T) come from scores (H, T, T): whether they were divided by
+    sqrt(D), what (T, T) hides keys, and what is at fault if they come in another way.
 
     Every way is computed, and the one that comes closest to the weights is meant.
     """
-    errors: dict[float, Explanation] = {}
+    errors = {}
     for scaled in (True, False):
         divided = scores / head_dim**0.5 if scaled else scores
         for hidden in (causal_mask(scores.shape[-1]), None):
             seen = divided if hidden is None else divided.masked_fill(hidden, -torch.inf)
             error = (softmax(seen) - weights).abs().max().item()
-            errors.setdefault(error, Explanation(scaled, hidden))
+            errors.setdefault(error, (scaled, hidden, ""))
     if min(errors) < CLOSE:
         return errors[min(errors)]
     nothing = (weights == 0).all(dim=0)
-    return Explanation(False, nothing if nothing.any() else None, _what_is_odd(weights))
-
-
-def _what_is_odd(weights: torch.Tensor) -> str:
-    if weights.isnan().any():
-        return "Some of its weights are NaN: does each row see at least one token?"
     rows, columns = ((weights.sum(dim) - 1).abs().max() < CLOSE for dim in (-1, -2))
-    if rows:
-        return "Its weights are not the softmax of its queries times its keys."
-    if columns:
-        return "Its columns sum to 1 and its rows do not: does softmax need another dimension?"
-    return "The rows of its weights do not sum to 1: is softmax the last step?"
+    fault = "The rows of its weights do not sum to 1: is softmax the last step?"
+    if weights.isnan().any():
+        fault = "Some of its weights are NaN: does each row see at least one token?"
+    elif rows:
+        fault = "Its weights are not the softmax of its queries times its keys."
+    elif columns:
+        fault = "Its columns sum to 1 and its rows do not: does softmax need another dimension?"
+    return False, nothing if nothing.any() else None, fault
 
 
 def hide_future(state: AttentionState) -> AttentionState:

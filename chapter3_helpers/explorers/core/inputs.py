@@ -1,14 +1,16 @@
 """What explorers start from: a sentence, a seed, a row to be read in large."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 
 import torch
 
 from chapter3_helpers._figures.writing import short
-from chapter3_helpers.explorers.core.controls import Buttons, Clicked
-from chapter3_helpers.explorers.core.panels import Matrix
+from chapter3_helpers.explorers.core.controls import Clicked
+from chapter3_helpers.explorers.core.number_path import NumberPath
+from chapter3_helpers.explorers.core.panels import Matrix, Panel
 from chapter3_helpers.explorers.core.style import largest, listed
 from chapter3_helpers.recurrent import ALPHABET
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
@@ -95,16 +97,6 @@ def token_options(tokens: Sequence[str]) -> list[tuple[str, int]]:
     return [(f"{i} {short(token)}", i) for i, token in enumerate(tokens)]
 
 
-def row_buttons(default: int = 0, read: Reads = read_tokens, **words: Any) -> Buttons:
-    """Return a button for every token that is read, for the query whose row is shown.
-
-    ``words`` replace its name, label or tooltip: one for the key is
-    ``row_buttons(0, name="column", label="asked about", tooltip="Whose key it meets")``.
-    """
-    words = {"name": "row", "label": "asking", "tooltip": "Whose row of weights to read"} | words
-    return Buttons(default=default, options=options_of(read, token_options), **words)
-
-
 CLICK_CELL = {"q": "query", "k": "key"}  # what a click on a weight sets
 
 
@@ -122,8 +114,10 @@ def clicked_query_and_key(read: Reads) -> tuple[Clicked, Clicked]:
     )
 
 
-def clicked_cell(query: int | None, key: int | None, weights: Any) -> tuple[int, int] | None:
-    """Return the query and the key whose weight was clicked, None before that.
+def clicked_cell(
+    query: int | None, key: int | None, weights: Any
+) -> tuple[int, int] | tuple[None, None]:
+    """Return the query and the key whose weight was clicked, None for both before that.
 
     With only a key clicked, use the last query; with only a query, its largest weight.
 
@@ -132,7 +126,7 @@ def clicked_cell(query: int | None, key: int | None, weights: Any) -> tuple[int,
         weights: array or tensor (queries, keys).
     """
     if query is None and key is None:
-        return None
+        return None, None
     last = len(weights) - 1
     query = last if query is None else min(query, last)
     return query, int(weights[query].argmax()) if key is None else min(key, len(weights[query]) - 1)
@@ -157,17 +151,23 @@ def looks(asker: str, weights: Any, tokens: Sequence[str]) -> str:
     return f"“{asker}” looks most at {listed(f'“{name}”' for name in equal)} ({most}{each})"
 
 
-def weight_matrix(
-    title: str,
-    weights: Any,
-    tokens: Sequence[str],
-    cell: tuple[int, int] | None,
-    hidden: Any = None,
-) -> Matrix:
-    """Return weights (T, T) in large, to be clicked; ``cell`` is the one that was."""
-    row, column = cell or (None, None)
-    at = {"marked_row": row, "marked_column": column}
-    return Matrix(title, weights, tokens, hidden=hidden, click=CLICK_CELL, **at)
+def weights_and_path(
+    matrix: Matrix, row: int | None, column: int | None, *vectors: Any, **path: Any
+) -> list[Panel]:
+    """Return weights (T, T), to be clicked, and the arithmetic of the one that was.
+
+    Args:
+        matrix: the weights, with what is hidden.
+        row, column: what ``clicked_cell`` returns.
+        vectors: queries, keys and perhaps values of their head.
+        path: what else ``NumberPath`` needs.
+    """
+    click = matrix.click or CLICK_CELL
+    clickable = replace(matrix, marked_row=row, marked_column=column, click=click)
+    if row is None:
+        return [clickable]
+    hidden, tokens = matrix.hidden, matrix.rows
+    return [clickable, NumberPath(tokens, row, column, *vectors, hidden=hidden, **path)]
 
 
 def divisors(d_out: int) -> list[int]:

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
@@ -16,7 +16,7 @@ from chapter3_helpers.explorers.model.reading import MOST_TOKENS, Reading, read_
 from chapter3_helpers.explorers.model.state import ModelState, model_state
 from chapter3_helpers.model_files import read_tokenizer
 from chapter3_helpers.real_heads import cut_heads, head_columns
-from chapter3_helpers.real_model import END, encode, next_ids
+from chapter3_helpers.real_model import encode, end_ids, next_ids
 
 NEW = 10  # tokens that it writes
 KEPT = 4  # answers
@@ -29,6 +29,7 @@ class Asked:
 
     model: nn.Module
     tokenizer: Any
+    answers: dict = field(default_factory=dict, init=False)  # the last ones, by text and heads off
 
     def encode(self, text: str) -> tuple[list[int], list[str]]:
         """Return the ids and the names of the tokens of a text.
@@ -139,7 +140,7 @@ def cut_state(
 
 def answer(asked: Asked, text: str, off: tuple[tuple[int, int], ...]) -> Answer:
     """Return what a model does with a text without some heads. The last answers are kept."""
-    known, key = _ANSWERS.setdefault(asked, {}), (text, frozenset(off))
+    known, key = asked.answers, (text, frozenset(off))
     if key not in known:
         if known:  # an explorer shows this while it waits
             print(f"The model reads{f' without {written_heads(off)}' * bool(off)} ...")
@@ -162,10 +163,9 @@ def _ask(asked: Asked, text: str, off: tuple[tuple[int, int], ...]) -> Answer:
     with _evaluated(model), cut_heads(model, off):
         weights = model.attention_weights(places)
         losses = cross_entropy(model(places)[:-1].float(), places[1:], reduction="none")
-        new = [*_write(model, ids)]
-    ends = [n for n, chosen in enumerate(new) if tokenizer.id_to_token(chosen) in END]
-    whole = tokenizer.decode(ids + new[: min(ends, default=len(new))])
-    read = read_weights(weights, tokens)
+        ends = end_ids(tokenizer)
+        new = [*takewhile(lambda chosen: chosen not in ends, _write(model, ids))]
+    whole, read = tokenizer.decode(ids + new), read_weights(weights, tokens)
     return Answer(text, read, losses.cpu(), whole[len(tokenizer.decode(ids)) :])
 
 
@@ -196,6 +196,3 @@ def _evaluated(model: nn.Module) -> Iterator[None]:
 
 def _device(model: nn.Module) -> torch.device:
     return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
-
-
-_ANSWERS: WeakKeyDictionary[Asked, dict] = WeakKeyDictionary()

@@ -1,14 +1,5 @@
 """Any model's attention: all heads of all layers, and what each of them does.
 
-Give it the attention weights that a model returned and the tokens that it read::
-
-    outputs = model(**batch, output_attentions=True)  # loaded with attn_implementation="eager"
-    model_explorer(outputs.attentions, tokenizer.convert_ids_to_tokens(batch["input_ids"][0]))
-
-Give it the model itself, and heads can be switched off: what it writes and its loss change::
-
-    model_explorer(load_llama(), "My name is Quembyra. Nice to meet you, Quem")
-
 Layers and heads are counted from 0, as they were handed over.
 """
 
@@ -28,6 +19,7 @@ from chapter3_helpers.explorers.core.controls import (
     Switch,
     TextField,
 )
+from chapter3_helpers.explorers.core.inputs import options_of
 from chapter3_helpers.explorers.core.widget import Explorer
 from chapter3_helpers.explorers.model.cutting import Asked, answer, cut_state, read_model
 from chapter3_helpers.explorers.model.panels import model_panels
@@ -49,7 +41,11 @@ def model_explorer(
     **settings: Any,
 ) -> Explorer:
     """Show all heads of any model, and what each of them does; given the model itself, what it
-    writes and how its loss changes where some of them are off.
+    writes and how its loss changes where some of them are off::
+
+        outputs = model(**batch, output_attentions=True)  # loaded with attn_implementation="eager"
+        model_explorer(outputs.attentions, tokenizer.convert_ids_to_tokens(batch["input_ids"][0]))
+        model_explorer(load_llama(), "My name is Quembyra. Nice to meet you, Quem")
 
     Args:
         weights: the attention weights of one text: a sequence with a tensor (1, H, T, T) or
@@ -75,50 +71,45 @@ def model_explorer(
         TypeError, ValueError: what was handed over cannot be shown; the message says what to do.
     """
     handed = {"tokens": tokens, "keys": keys, "attention_mask": attention_mask}
-    if isinstance(weights, nn.Module):
+    of_model = isinstance(weights, nn.Module)
+    if of_model:
         if not isinstance(tokens, str) or keys is not None or attention_mask is not None:
             raise TypeError(
                 "with a model goes one text, as in model_explorer(model, text), and neither keys "
                 f"nor a mask, got {type(tokens).__name__}: {tokens!r:.40}"
             )
+        name, make, handed = "asked", read_model, {"model": weights, "tokenizer": tokenizer}
         asked = read_model(weights, tokenizer)
         state, controls = partial(cut_state, asked), _controls_of_model(asked, tokens)
-        name, make, handed = "asked", read_model, {"model": weights, "tokenizer": tokenizer}
     else:
         if tokenizer is not None:
             raise TypeError(f"tokenizer goes with a model, got {type(weights).__name__} as well")
-        read = read_weights(weights, **handed)
-        state, controls = partial(model_state, read), _controls_of_weights(read)
         name, make, handed = "read", read_weights, {"weights": weights, **handed}
-    return Explorer(
-        "the heads of a model",
-        controls,
-        state,
-        model_panels,
-        settings,
-        own=type(weights) if isinstance(weights, nn.Module) else None,
-        given={name: (make, [name for name, value in handed.items() if value is not None])},
-    )
+        read = read_weights(**handed)
+        state, controls = partial(model_state, read), _controls_of_weights(read)
+    given = {name: (make, [name for name, value in handed.items() if value is not None])}
+    own = type(weights) if of_model else None
+    return Explorer("the heads of a model", controls, state, model_panels, settings, own, given)
 
 
 def _controls_of_weights(read: Reading) -> tuple[Control, ...]:
-    count = len(read.has_text)
-    rows, columns = (_parts(number, MOST_TOKENS) for number in (count, len(read.keys)))
-    text = read.has_text[:MOST_TOKENS].nonzero().flatten().tolist()
-    windows = (
-        _part("rows", rows, f"Which queries are shown: up to {MOST_TOKENS} at once"),
-        _part("columns", columns, f"Which keys are shown: up to {MOST_TOKENS} at once"),
+    rows = _part(
+        "rows",
+        len(read.has_text),
+        MOST_TOKENS,
+        f"Which queries are shown: up to {MOST_TOKENS} at once",
     )
+    columns = _part(
+        "columns", len(read.keys), MOST_TOKENS, f"Which keys are shown: up to {MOST_TOKENS} at once"
+    )
+    text = read.has_text[:MOST_TOKENS].nonzero().flatten().tolist()
     row = Clicked("row", "row", text[-1] if text else 0, "The query", options=lambda rows: rows)
-    return (*_controls_of_heads(partial(model_state, read), read, windows), row)
+    return (*_controls_of_heads(partial(model_state, read), read, (rows, columns)), row)
 
 
 def _controls_of_model(asked: Asked, text: str) -> tuple[Control, ...]:
-    def rows(text: str) -> range | None:
-        try:
-            return range(len(asked.encode(text)[0]))
-        except ValueError:  # the explorer says what is wrong with the text
-            return None
+    def read_tokens(text: str) -> list[str]:
+        return asked.encode(text)[1]
 
     typed = (
         TextField("text", "text", text, "What the model reads; Enter lets it read", waits=True),
@@ -132,6 +123,7 @@ def _controls_of_model(asked: Asked, text: str) -> tuple[Control, ...]:
     )
     read = answer(asked, text, ()).read
     last = len(read.tokens) - 1
+    rows = options_of(read_tokens, lambda tokens: range(len(tokens)))
     row = Clicked("row", "row", last, "The query", options=rows, to_the_end=True)
     return (*typed, *_controls_of_heads(partial(cut_state, asked), read, typed), row)
 
@@ -141,8 +133,13 @@ def _controls_of_heads(
 ) -> tuple[Control, ...]:
     """Return what chooses a head; ``others`` choose what is read of all of them."""
     most = max(1, MOST_HEADS // max(len(layer) for layer in read.layers))
-    layers = _parts(len(read.layers), most)
-    start = {control.name: control.default for control in others} | {"layers": layers[0][1]}
+    layers = _part(
+        "layers",
+        len(read.layers),
+        most,
+        f"Which layers are shown: up to {MOST_HEADS} heads at once",
+    )
+    start = {control.name: control.default for control in (*others, layers)}
     measures = state(**start, sort=AS_IS, without_first=False, layer=0, head=0).measures
 
     @wraps(state)  # what it computes says which settings these need
@@ -161,7 +158,7 @@ def _controls_of_heads(
             "sort by",
             AS_IS,
             "Which heads come first in the list; they are outlined in the picture",
-            options=(AS_IS, *measures.names),
+            options=(AS_IS, *measures),
         ),
         Switch(
             "without_first",
@@ -170,7 +167,7 @@ def _controls_of_heads(
             "Each weight divided by what the first token leaves, at which most heads look",
             lambda: not read.cross,
         ),
-        _part("layers", layers, f"Which layers are shown: up to {MOST_HEADS} heads at once"),
+        layers,
         *(control for control in others if isinstance(control, Steps)),
         Clicked(
             "layer",
@@ -193,13 +190,8 @@ def _controls_of_heads(
     )
 
 
-def _part(name: str, offered: list[tuple[str, range]], tooltip: str) -> Steps:
-    several = len(offered) > 1
-    return Steps(name, name, offered[0][1], tooltip, lambda: several, options=offered)
-
-
-def _parts(count: int, most: int) -> list[tuple[str, range]]:
-    """Return parts of so many things, with what each is called."""
-    starts = range(0, count, most)
-    parts = [range(start, min(start + most, count)) for start in starts]
-    return [(f"{part.start} to {part.stop - 1} of {count:,}", part) for part in parts]
+def _part(name: str, count: int, most: int, tooltip: str) -> Steps:
+    """Return what chooses a part of so many things, each with at most so many."""
+    parts = [range(start, min(start + most, count)) for start in range(0, count, most)]
+    options = [(f"{part.start} to {part.stop - 1} of {count:,}", part) for part in parts]
+    return Steps(name, name, parts[0], tooltip, lambda: len(parts) > 1, options=options)

@@ -5,8 +5,8 @@ out: in a model that hides the future it has one token to look at. So are rows o
 text begins behind them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import torch
 
@@ -24,30 +24,18 @@ RARE = (PADDING, NOWHERE)  # which are shown where some weight goes there
 LOST = 0.02  # a smaller part that is missing from the sum of a row is rounding
 
 
-@dataclass(frozen=True, eq=False)
-class Measures:
-    """Some measures of N heads."""
+class Measure(NamedTuple):
+    """One measure of some heads, (heads,) each."""
 
-    names: tuple[str, ...]
-    values: torch.Tensor  # (N, names); NaN where there is no row
-    rows: torch.Tensor  # (N, names), over how many rows each is the mean
+    values: torch.Tensor  # NaN where there is no row
+    rows: torch.Tensor  # over how many rows each is the mean
 
-    def of(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return a measure of all heads, (N,), and over how many rows each is the mean."""
-        place = self.names.index(name)
-        return self.values[:, place], self.rows[:, place]
+    def order(self) -> list[int]:
+        """Return the heads from the largest value to the smallest; those without one come last."""
+        return self.values.nan_to_num(nan=-1.0).argsort(descending=True, stable=True).tolist()
 
-    def order(self, name: str) -> list[int]:
-        """Return the heads from the largest value of a measure to the smallest; those without one
-        come last."""
-        column = self.of(name)[0].nan_to_num(nan=-1.0)
-        return column.argsort(descending=True, stable=True).tolist()
 
-    def instead(self, name: str, other: "Measures") -> "Measures":
-        """Return these with one of them as others have it."""
-        values, rows, place = self.values.clone(), self.rows.clone(), self.names.index(name)
-        values[:, place], rows[:, place] = other.of(name)
-        return replace(self, values=values, rows=rows)
+Measures = Mapping[str, Measure]  # by their names
 
 
 def followers(tokens: Sequence[str], rows: torch.Tensor) -> torch.Tensor:
@@ -102,13 +90,11 @@ def measure(
         lost = (weights.sum(-1) - of_text.sum(-1)).clamp(min=0)  # to padding
         of_text = of_text[..., int(without_first) :]
         columns.append(_of_layer(of_text, at, follow, causal, lost))
-    names = tuple(columns[0])
-    values, counts = (
-        torch.cat([torch.stack([layer[name][part] for name in names], dim=-1) for layer in columns])
-        for part in (0, 1)
-    )
-    shown = [n for n, name in enumerate(names) if name not in RARE or values[:, n].max() > LOST]
-    return Measures(tuple(names[n] for n in shown), values[:, shown], counts[:, shown])
+    found = {
+        name: Measure(*map(torch.cat, zip(*(layer[name] for layer in columns), strict=True)))
+        for name in columns[0]
+    }
+    return {name: one for name, one in found.items() if name not in RARE or one.values.max() > LOST}
 
 
 def _of_layer(
@@ -117,8 +103,8 @@ def _of_layer(
     follow: torch.Tensor | None,
     causal: bool,
     lost: torch.Tensor,
-) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
-    """Return each measure of the heads of a layer, with the number of its rows.
+) -> dict[str, Measure]:
+    """Return each measure of the heads of a layer.
 
     Args:
         weights: (H, rows, S), on keys that are text.
@@ -149,10 +135,10 @@ def _of_layer(
     return found
 
 
-def _mean(values: torch.Tensor, can: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the mean of (H, rows) over the rows that can, and their number; NaN for none."""
+def _mean(values: torch.Tensor, can: torch.Tensor) -> Measure:
+    """Return the mean of (H, rows) over the rows that can."""
     rows = can.sum(-1)
-    return values.where(can, 0).sum(-1) / rows, rows
+    return Measure(values.where(can, 0).sum(-1) / rows, rows)
 
 
 def sentence(
@@ -160,20 +146,18 @@ def sentence(
 ) -> str:
     """Say what a head does: where the largest share of its weight goes, and how it spreads, which
     is left out where it should be ``brief``; ``without_first`` of what the first token leaves."""
-    numbers = zip(measures.values[head].tolist(), measures.rows[head].tolist(), strict=True)
-    found = {measure: v for measure, v in zip(measures.names, numbers, strict=True) if v[1]}
-    places = {measure: found[measure] for measure in PLACES if measure in found}
-    rare = {place: places.pop(place)[0] for place in RARE if place in places}
+    found = {n: one.values[head].item() for n, one in measures.items() if one.rows[head]}
+    places = {place: found[place] for place in PLACES if place in found}
+    rare = {place: places.pop(place) for place in RARE if place in places}
     said, whole = [], "its weight"
     if without_first:
-        first, _ = places.pop(FIRST, (0, 0))
-        whole = f"what the first token leaves, which gets {first:.2f},"
+        whole = f"what the first token leaves, which gets {places.pop(FIRST, 0):.2f},"
     if places:
-        most = max(places, key=lambda place: places[place][0])
-        share, rows = places[most]
+        most = max(places, key=places.__getitem__)
+        share, rows = places[most], measures[most].rows[head]
         said.append(f"on average {share:.2f} of {whole} goes to {PLACES[most]} ({rows} rows).")
     said += [f"{share:.2f} goes to {place}." for place, share in rare.items() if share > LOST]
     if SPREAD in found and not (brief and said):
         scale = "0 is all on one token, 1 the same on every token"
-        said.append(f"{'E' if said else 'e'}venness {found[SPREAD][0]:.2f} ({scale}).")
+        said.append(f"{'E' if said else 'e'}venness {found[SPREAD]:.2f} ({scale}).")
     return f"{name}: {' '.join(said) or 'there is no row to measure.'}"

@@ -37,11 +37,12 @@ def model_panels(
         listed = [*listed, chosen]
     queries, keys = _labels(read.names)[read.first : len(read.tokens)], _labels(read.key_names)
     weights, hidden = window.of(state.weights), window.hidden(*window.shape)
-    longest, without = max(len(queries), len(keys)), state.left_out is not None
+    longest, without = max(len(queries), len(keys)), window.left_out is not None
     sentences = [
         sentence(measures, chosen, names[chosen].capitalize(), brief=brief, without_first=without)
         for brief in (False, True)
     ]
+    off = _listed(state.off)
     panels: list[Panel] = [
         Montage(
             state.tiles,
@@ -52,7 +53,7 @@ def model_panels(
             said=names[chosen],
         ),
         _note(state, [said + _passed_over(state) for said in sentences], (layer, head)),
-        *([_written(state)] if state.answers else []),
+        *([Written(_labels(read.names), *state.answers, off)] if state.answers else []),
         Ranking(
             measures,
             listed,
@@ -92,17 +93,6 @@ class Table(Matrix):
 
     def presented(self) -> Panel:
         return self.large.presented() if self.large else super().presented()
-
-
-def _written(state: ModelState) -> Written:
-    """Return what a model writes and how surprised it was, with all heads and with some off."""
-    answers = dict(zip(("", _listed(state.off)), state.answers, strict=True))
-    return Written(
-        state.answers[0].text,
-        _labels(state.read.names),
-        {without: answer.written for without, answer in answers.items()},
-        {without: answer.losses for without, answer in answers.items()},
-    )
 
 
 def _note(state: ModelState, said: list[str], head: tuple[int, int]) -> Note:
@@ -167,14 +157,13 @@ def _row(state: ModelState, row: int, title: str, keys: Sequence[str], beside: b
     numbers = places[largest > READ].sort().values.tolist()
     values, labels = weights[numbers].tolist(), [keys[k] for k in numbers]
     total, count = weights.sum().item(), len(weights) - len(numbers)
-    others = f"{count:,} {'other' if numbers else 'token'}{'s' * (count != 1)}"
-    for label, value, least in (
-        (others, total - sum(values), READ),
-        ("to no token", 1 - total, LOST),
-    ):
-        if value > least:
-            values.append(value)
-            labels.append(label)
+    others = total - sum(values)
+    if others > READ:
+        values.append(others)
+        labels.append(f"{count:,} {'other' if numbers else 'token'}{'s' * (count != 1)}")
+    if 1 - total > LOST:
+        values.append(1 - total)
+        labels.append("to no token")
     return Bars(title, labels, values, 2, beside=beside, side="key", numbers=numbers)
 
 

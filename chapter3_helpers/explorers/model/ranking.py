@@ -50,15 +50,13 @@ class Ranking(Panel):
             return self._row()
         titles = "".join(
             f'<th scope="col"{" class=marked" * (name == self.by)} title="{MEANT.get(name, "")}">'
-            f"<span>{escape(name)}</span><br><small>{_rows(rows)}</small></th>"
-            for name, rows in zip(
-                self.measures.names, self.measures.rows[self.chosen].tolist(), strict=True
-            )
+            f"<span>{escape(name)}</span><br><small>{_rows(measure.rows[self.chosen])}</small></th>"
+            for name, measure in self.measures.items()
         )
         lines = []
         for n, number in enumerate(self.heads):
             reach, name, chosen = self._head(n)
-            values = map(_written, self.measures.values[number].tolist())
+            values = [_written(measure.values[number]) for measure in self.measures.values()]
             lines.append(
                 f'<tr{" class=marked" * chosen}{reach}><th scope="row"{stop("listed", n == 0)}>'
                 f"{name}</th><td>{'</td><td>'.join(values)}</td></tr>"
@@ -70,9 +68,8 @@ class Ranking(Panel):
         )
 
     def _row(self) -> str:
-        column, _ = self.measures.of(self.by)
         names, values = "", ""
-        for n, value in enumerate(column[list(self.heads)].tolist()):
+        for n, value in enumerate(self.measures[self.by].values[list(self.heads)].tolist()):
             reach, name, chosen = self._head(n)
             mark, stops = " class=marked" * chosen, stop("listed", n == 0)
             names += f'<th scope="col"{mark}{reach}{stops}>{name}</th>'

@@ -1,7 +1,7 @@
 """What ``model_explorer`` takes for attention weights, and what it refuses, with what to do."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -52,6 +52,7 @@ class Reading:
     unread: tuple[str, ...]  # the token that was generated last: no row belongs to it
     is_text: torch.Tensor  # (S,), False for keys that are padding
     told: bool  # whether a mask has said so
+    drawn: dict = field(default_factory=dict, init=False)  # parts of it, by what is asked for
 
     @property
     def first(self) -> int:
@@ -104,14 +105,8 @@ def read_weights(
     keys: Sequence[str] | None = None,
     attention_mask: Any = None,
 ) -> Reading:
-    """Read attention weights in any of the forms that models return them in.
-
-    Args:
-        weights: see ``EXPECTED``.
-        tokens: one for each query, behind those that the model had read before.
-        keys: one for each key, where these are the tokens of another text.
-        attention_mask: one number for each key, 1 for text and 0 for padding (default: all are
-            text but what looks like padding).
+    """Read attention weights in any of the forms that models return them in, as ``model_explorer``
+    takes them.
 
     Raises:
         TypeError: these are no weights, or no tokens.
@@ -133,7 +128,10 @@ def read_weights(
     if any(tuple(step) != numbers for step in steps):
         raise ValueError("each step that was generated must hold the same layers")
     for step in steps:
-        _check_sizes(step)
+        shapes = {tuple(layer.shape[1:]): i for i, layer in step.items()}
+        if len(shapes) > 1:
+            said = ", ".join(f"{shape} in layer {i}" for shape, i in shapes.items())
+            raise ValueError(f"all layers must have as many queries and keys, got {said}")
     by_step = [list(step.values()) for step in steps]
     if others is not None and _is_end_of(queries, others, by_step):
         queries, others = others, None
@@ -220,14 +218,6 @@ def _layer(layer: Any, number: int, advice: str) -> torch.Tensor:
             "eval() on the model first, since dropout makes weights larger; or were scores passed?"
         )
     return read
-
-
-def _check_sizes(step: Mapping[int, torch.Tensor]) -> None:
-    """Refuse layers, by their numbers, of which some look at other tokens than the others."""
-    shapes = {tuple(layer.shape[1:]): i for i, layer in step.items()}
-    if len(shapes) > 1:
-        said = ", ".join(f"{shape} in layer {i}" for shape, i in shapes.items())
-        raise ValueError(f"all layers must have as many queries and keys, got {said}")
 
 
 def _is_end_of(tokens: tuple[str, ...], keys: tuple[str, ...], steps: Sequence[Step]) -> bool:

@@ -1,15 +1,14 @@
 """What a model writes and how surprised it was, with all heads and with some of them off."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from chapter3_helpers._figures.arrays import to_array
 from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.core.marks import click_attribute
 from chapter3_helpers.explorers.core.panels import Note, Panel
 from chapter3_helpers.explorers.core.style import escape
+from chapter3_helpers.explorers.model.cutting import Answer
 from chapter3_helpers.explorers.model.montage import WORDS, spread
 from chapter3_helpers.explorers.model.tokens import readable
 
@@ -24,38 +23,32 @@ class Written(Panel):
     with all heads, a line across it with some of them off.
 
     Args:
-        text: what it reads.
-        names: of its tokens.
-        new: what it writes, by what it is without: ``""`` for all heads, and perhaps ``"16.0"``.
-        losses: array or tensor (tokens - 1,), of all tokens but the first, by the same.
+        names: of the text's tokens.
+        whole: what it does with all heads.
+        cut: what it does without some, or the same once more.
+        off: the heads that are off, in words; "" for none.
         drawn: whether the losses are drawn, and not their means alone written.
     """
 
     picture = False
     beside = True
 
-    text: str
     names: Sequence[str]
-    new: Mapping[str, str]
-    losses: Mapping[str, Any]
+    whole: Answer
+    cut: Answer
+    off: str
     drawn: bool = True
 
     def presented(self) -> "Written":
         return replace(self, drawn=False)
 
     def html(self) -> str:
-        tail = self.text
+        tail = self.whole.text
         if len(tail) > TAIL:
             tail = "… " + tail[-TAIL:].partition(" ")[2] or tail[-TAIL:]
-        rows = []
-        for without, new in self.new.items():
-            seen = [escape(*readable([text])) if text else "" for text in (tail, new)]
-            losses = to_array(self.losses[without])
-            mean = f"mean loss {losses.mean():.2f}" if len(losses) else ""
-            rows.append(
-                f'<tr><th scope="row">{escape(_name(without))}</th>'
-                f"<td><i>{seen[0]}</i><b>{seen[1]}</b></td><td>{mean}</td></tr>"
-            )
+        rows = [_row("all heads", tail, self.whole)]
+        if self.off:
+            rows.append(_row(f"without {self.off}", tail, self.cut))
         table = (
             '<table class="c3f"><caption>what the model writes after the text</caption>'
             f"{''.join(rows)}</table>"
@@ -65,11 +58,10 @@ class Written(Panel):
 
     def _figure(self) -> str:
         names = self.names[1:]
-        whole, *cut = (to_array(losses).tolist() for losses in self.losses.values())
-        _, *without = self.losses
+        whole, cut = self.whole.losses.tolist(), self.cut.losses.tolist()
         step = max(NARROWEST, min(WIDEST, WIDE // len(names)))
         bar = max(1, step - max(1, step // 4))
-        top = math.ceil(max(*whole, *(cut[0] if cut else ()), 1))
+        top = math.ceil(max(*whole, *cut, 1))
         shown = spread(names, step)
         low = 8 + round(max(text_width(name, WORDS) for name in shown.values()))
         width = LEFT + step * len(names)
@@ -83,16 +75,12 @@ class Written(Panel):
             for loss in (top, 0)
         ]
         for n, name in enumerate(names):
-            x = LEFT + step * n
-            said = "; ".join(
-                f"{_name(which)} {losses[n]:.2f}"
-                for which, losses in zip(self.losses, (whole, *cut), strict=True)
-            )
-            line = "".join(
-                f'<path class="cut" d="M{x - 1} {y(losses[n]):.1f}h{bar + 2}"/>' for losses in cut
-            )
+            x, said, line = LEFT + step * n, f"{name}: all heads {whole[n]:.2f}", ""
+            if self.off:
+                said += f"; without {self.off} {cut[n]:.2f}"
+                line = f'<path class="cut" d="M{x - 1} {y(cut[n]):.1f}h{bar + 2}"/>'
             parts.append(
-                f"<g data-k={n + 1}><title>{escape(f'{name}: {said}')}</title>"
+                f"<g data-k={n + 1}><title>{escape(said)}</title>"
                 f'<rect x="{x}" y="{y(whole[n]):.1f}" width="{bar}" '
                 f'height="{HIGH + 6 - y(whole[n]):.1f}"/>{line}</g>'
             )
@@ -103,12 +91,12 @@ class Written(Panel):
             for n, name in shown.items()
         ]
         title, legend = "how surprised it was by each token: loss", ""
-        for which, losses in zip(without, cut, strict=True):
-            n = max(range(len(names)), key=lambda n: abs(losses[n] - whole[n]))
-            most = f"most changes at {names[n]}: {whole[n]:.2f} → {losses[n]:.2f}"
+        if self.off:
+            n = max(range(len(names)), key=lambda n: abs(cut[n] - whole[n]))
+            most = f"most changes at {names[n]}: {whole[n]:.2f} → {cut[n]:.2f}"
             legend = (
                 "<div class=c3l><span><i></i>all heads</span><span><i class=cut></i>"
-                f"{escape(f'{_name(which)}; {most}')}</span></div>"
+                f"{escape(f'without {self.off}; {most}')}</span></div>"
             )
         return (
             f'<figure class="c3v"><figcaption>{title}</figcaption><svg role="group" '
@@ -117,8 +105,14 @@ class Written(Panel):
         )
 
 
-def _name(without: str) -> str:
-    return f"without {without}" if without else "all heads"
+def _row(name: str, tail: str, answer: Answer) -> str:
+    """Return what was written behind the end of the text, and the mean loss, as a row."""
+    before, new = (escape(*readable([text])) if text else "" for text in (tail, answer.written))
+    mean = f"mean loss {answer.losses.mean():.2f}" if len(answer.losses) else ""
+    return (
+        f'<tr><th scope="row">{escape(name)}</th>'
+        f"<td><i>{before}</i><b>{new}</b></td><td>{mean}</td></tr>"
+    )
 
 
 @dataclass(frozen=True)
