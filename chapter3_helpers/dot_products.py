@@ -42,13 +42,8 @@ def attention_scores_loop(x: torch.Tensor) -> torch.Tensor:
 def attention_scores(x: torch.Tensor) -> torch.Tensor:
     """Compute the dot product of every pair of tokens in one matrix product.
 
-    New compared with ``attention_scores_loop``: one call in place of three loops, same numbers.
-
-    Args:
-        x: token embeddings, (..., T, d_in).
-
-    Returns:
-        Scores of shape (..., T, T): row i, column j holds x[i] . x[j].
+    New compared with ``attention_scores_loop``: one call in place of three loops. From tokens
+    (..., T, d_in) it makes the same scores (..., T, T).
 
     >>> attention_scores(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     tensor([[ 5., 11.],

@@ -50,12 +50,9 @@ class MultiHeadAttention(nn.Module):
             --join--> (B, T, d_out) --out_proj--> (B, T, d_out)
 
     Args:
-        d_in: numbers per token on the way in.
+        d_in, context_length, dropout, qkv_bias: as in ``CausalAttention``.
         d_out: numbers per token on the way out, of *all heads together*.
-        context_length: the most tokens it will read at once.
-        dropout: the probability that an attention weight is dropped, in training only.
         num_heads: how many heads share ``d_out``.
-        qkv_bias: whether the three projections add a learned bias.
 
     Raises:
         ValueError: ``num_heads`` does not divide ``d_out``, or more than ``context_length`` tokens
@@ -123,16 +120,10 @@ class FusedMultiHeadAttention(nn.Module):
     float16 a score beyond 65504 gives NaN; the kernel, with its sums in float32, gives none.
 
     Args:
-        d_in: numbers per token on the way in.
-        d_out: numbers per token on the way out, of all heads together.
-        context_length: the most tokens it will read at once.
-        dropout: the probability that an attention weight is dropped, in training only.
-        num_heads: how many heads share ``d_out``.
-        qkv_bias: whether the packed projection adds a learned bias.
+        d_in, d_out, context_length, dropout, num_heads, qkv_bias: as in ``MultiHeadAttention``.
 
     Raises:
-        ValueError: ``num_heads`` does not divide ``d_out``, or more than ``context_length`` tokens
-            come in.
+        ValueError: as ``MultiHeadAttention``.
 
     >>> _ = torch.manual_seed(123)
     >>> attention = FusedMultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)
@@ -183,31 +174,6 @@ class FusedMultiHeadAttention(nn.Module):
             raise ValueError(f"at most {self.context_length} tokens fit, got {x.shape[-2]}")
         heads = split_heads(self.W_qkv(x), 3 * self.num_heads)  # (..., 3 * H, T, D)
         return heads.chunk(3, dim=-3)  # (..., H, T, D) each
-
-
-def kernel_weights(queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-    """Return the causal weights that torch's fused kernel uses but never stores.
-
-    The kernel returns the values, mixed by the weights. If the identity matrix stands in the place
-    of the values, what it returns is the weights. So they are the kernel's own, also where half
-    precision rounds or overflows. NaN is an exception: given a mask, as here, the kernel for CPUs
-    keeps it; given none, it can return zeros where all scores are NaN.
-
-    Args:
-        queries: (..., T, D), of the T newest tokens.
-        keys: (..., S, D), of all S tokens, which are the T themselves unless keys are cached.
-
-    Returns:
-        Weights (..., T, S).
-
-    >>> kernel_weights(torch.zeros(2, 1), torch.zeros(2, 1))
-    tensor([[1.0000, 0.0000],
-            [0.5000, 0.5000]])
-    """
-    T, S = queries.shape[-2], keys.shape[-2]
-    visible = torch.ones(T, S, dtype=torch.bool, device=queries.device).tril(S - T)
-    identity = torch.eye(S, dtype=keys.dtype, device=keys.device).expand(*keys.shape[:-2], S, S)
-    return functional.scaled_dot_product_attention(queries, keys, identity, attn_mask=visible)
 
 
 def count_parameters(module: nn.Module) -> int:

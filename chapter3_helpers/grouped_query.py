@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from chapter3_helpers.fused_multihead import join_heads, kernel_weights, split_heads
+from chapter3_helpers.fused_multihead import join_heads, split_heads
 from chapter3_helpers.positions import apply_rotary, rotary_frequencies
 
 
@@ -251,8 +251,13 @@ class GroupedQueryAttention(nn.Module):
         if cache is not None:
             keys = torch.cat([cache.keys.to(keys), keys], dim=-2)  # (B, G, S, D)
         keys = repeat_kv(keys, self.num_heads // self.num_kv_heads)  # (B, H, S, D)
-        weights = kernel_weights(queries, keys)  # (B, H, T, S)
-        return weights.reshape(*x.shape[:-2], *weights.shape[1:])
+        T, S = queries.shape[-2], keys.shape[-2]
+        visible = torch.ones(T, S, dtype=torch.bool, device=x.device).tril(S - T)
+        # torch's function mixes values by weights: the identity in their place gives the weights,
+        # which are finite in float16, too, where a score would be beyond its largest number
+        identity = torch.eye(S, dtype=keys.dtype, device=x.device).expand(*keys.shape[:-1], S)
+        weights = functional.scaled_dot_product_attention(queries, keys, identity, visible)
+        return weights.reshape(*x.shape[:-2], *weights.shape[1:])  # (..., H, T, S)
 
     def _project(self, x: torch.Tensor, cache: LayerCache | None) -> tuple[torch.Tensor, ...]:
         """Compute queries (B, H, T, D), keys and values (B, G, T, D) of new tokens."""

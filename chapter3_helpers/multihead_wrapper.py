@@ -20,12 +20,9 @@ class MultiHeadAttentionWrapper(nn.Module):
                     --head 1--> (T, d_out) --+-> context (T, num_heads * d_out)
 
     Args:
-        d_in: numbers per token on the way in.
+        d_in, context_length, dropout, qkv_bias: as in ``CausalAttention``.
         d_out: numbers per token on the way out of *each head*.
-        context_length: the most tokens it will read at once.
-        dropout: the probability that an attention weight is dropped, in training only.
         num_heads: how many heads.
-        qkv_bias: whether the projections add a learned bias.
 
     Raises:
         ValueError: more than ``context_length`` tokens come in.

@@ -61,8 +61,7 @@ class SelfAttention_v2(nn.Module):
     zero, smaller for wider inputs), stores them transposed, and can add a bias.
 
     Args:
-        d_in: numbers per token on the way in.
-        d_out: numbers per token on the way out.
+        d_in, d_out: as in ``SelfAttention_v1``.
         qkv_bias: whether the three projections add a learned bias.
 
     >>> _ = torch.manual_seed(123)
