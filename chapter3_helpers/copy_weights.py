@@ -6,16 +6,16 @@ head, or packed into one matrix. ``read_attention`` finds them. Taught in ``07_f
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 from chapter3_helpers.read_attention import Projection, described, read_attention, uncompiled
 
-# Weight (rows, d_in) and bias (rows,), if any: views into a module's parameters, so that writing
-# there writes into the module.
-Part = tuple[torch.Tensor, torch.Tensor | None]
+# For each layer of a projection its weight (rows, d_in) and bias (rows,), if any: views into the
+# module's parameters, so that writing there writes into the module.
+Places = list[list[torch.Tensor]]
 
 
 @torch.no_grad()
@@ -55,35 +55,48 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     target_sizes, places = _read(target, "target")
     if sizes != target_sizes:
         raise ValueError(f"target must have {sizes} as source has, got {target_sizes}")
-    width = sum(len(weight) for weight, _ in found["query"])  # num_heads * head_dim
-    identity = functional.pad(torch.eye(width), (0, 1))
-    writes: dict[tuple, tuple[torch.Tensor, torch.Tensor]] = {}
-    for name, parts in places.items():
+    H, D = sizes.num_heads, sizes.head_dim
+    identity = torch.eye(H * D, H * D + 1)  # with zero bias
+    writes = []
+    for name in places:
         matrix = _matrix(found[name]) if found[name] else identity
-        difference = (matrix.cpu() - identity).abs().max() if not parts else 0
+        if name in ("key", "value"):
+            heads = matrix.unflatten(0, (-1, D))  # (K, D, d_in + 1)
+            heads = heads.repeat_interleave(H // len(heads), dim=0)  # one for each query head
+            groups = heads.unflatten(0, (_rows(places[name]) // D, -1))
+            matrix = groups[:, 0].flatten(0, 1)
+            if not torch.allclose(groups, groups[:, :1], rtol=0, atol=0, equal_nan=True):
+                raise ValueError(
+                    "source must have equal weights where target shares one between heads, got "
+                    f"{name} weights that differ"
+                )
+        difference = (matrix.cpu() - identity).abs().max() if not places[name] else 0
         if difference != 0:  # NaN is not 0 either
             raise ValueError(
                 "source must have an out_proj that is the identity with zero bias, since target "
                 f"has none, got one that differs from it by up to {difference:.3g}"
             )
-        for view, values in _pairs(name, parts, matrix):
-            place = (view.data_ptr(), view.shape, view.stride())
-            _, first = writes.setdefault(place, (view, values))
-            if not torch.allclose(first, values, rtol=0, atol=0, equal_nan=True):
-                raise ValueError(
-                    "source must have equal weights where target shares one between heads or "
-                    f"projections, got {name} weights that differ"
-                )
-    for view, values in writes.values():  # from here on nothing can fail
-        view.copy_(values)
+        writes += _pairs(name, places[name], matrix)
+    for place, values in writes:  # from here on nothing can fail
+        place.copy_(values)
 
 
-def _read(module: nn.Module, name: str) -> tuple[str, dict[str, list[Part]]]:
-    """Return what has to agree between source and target, and the parts of every projection.
+@dataclass(frozen=True)
+class _Sizes:
+    """What has to agree between source and target."""
 
-    A part is a projection of its own, or a key or value head for each query head that it serves.
-    The list of ``out_proj`` may be empty.
-    """
+    d_in: int
+    num_heads: int
+    head_dim: int
+    theta: float | None
+
+    def __str__(self) -> str:
+        rotary = "" if self.theta is None else f", with rotary positions of theta={self.theta}"
+        return f"d_in={self.d_in}, num_heads={self.num_heads} and head_dim={self.head_dim}{rotary}"
+
+
+def _read(module: nn.Module, name: str) -> tuple[_Sizes, dict[str, Places]]:
+    """Return the sizes and the places of every projection; those of ``out_proj`` may be none."""
     module = uncompiled(module)
     if isinstance(module, nn.MultiheadAttention) and (
         module.in_proj_weight is None or module.bias_k is not None or module.add_zero_attn
@@ -96,37 +109,24 @@ def _read(module: nn.Module, name: str) -> tuple[str, dict[str, list[Part]]]:
         )
     layers = read_attention(module, name)
     out_proj = [] if layers.out_proj is None else [Projection(layers.out_proj)]
-    parts = {
-        projection: [_reach(one, name) for one in projections]
-        for projection, projections in (
-            ("query", layers.queries),
-            ("key", layers.keys),
-            ("value", layers.values),
-            ("out_proj", out_proj),
-        )
+    projections = {"query": layers.queries, "key": layers.keys, "value": layers.values}
+    places = {
+        projection: [_reach(layer, name) for layer in found]
+        for projection, found in (projections | {"out_proj": out_proj}).items()
     }
-    H, width = layers.num_heads, sum(len(weight) for weight, _ in parts["query"])
+    H, width = layers.num_heads, _rows(places["query"])
     for projection in ("key", "value"):
-        rows = sum(len(weight) for weight, _ in parts[projection])
-        if rows == width:
-            continue
-        if rows == 0 or width % rows or H % (serves := width // rows):
+        rows = _rows(places[projection])
+        if rows == 0 or width % rows or H % (width // rows):
             raise ValueError(
                 f"{name} must have {projection} heads that its {H} query heads can share, got "
                 f"{rows} numbers for each {projection} and {width} for each query"
             )
-        weight, bias = parts[projection][0]
-        biases = [None] * (H // serves) if bias is None else bias.chunk(H // serves)
-        heads = zip(weight.chunk(H // serves), biases, strict=True)
-        parts[projection] = [head for head in heads for _ in range(serves)]
-    rotary = (
-        "" if layers.theta is None else f", with rotary positions of theta={float(layers.theta)}"
-    )
-    d_in = parts["query"][0][0].shape[1]
-    return f"d_in={d_in}, num_heads={H} and head_dim={width // H}{rotary}", parts
+    theta = None if layers.theta is None else float(layers.theta)
+    return _Sizes(places["query"][0][0].shape[1], H, width // H, theta), places
 
 
-def _reach(projection: Projection, name: str) -> Part:
+def _reach(projection: Projection, name: str) -> list[torch.Tensor]:
     """Return views of a projection's weights; ``name`` is that of the module in messages."""
     own = projection.tensors()
     if not own:
@@ -141,25 +141,28 @@ def _reach(projection: Projection, name: str) -> Part:
             raise ValueError(
                 "target must keep its weights as parameters, got one that computes them from others"
             )
-    weight, bias = projection.weight_and_bias()
-    return weight.detach(), None if bias is None else bias.detach()
+    return projection.views()
 
 
-def _matrix(parts: list[Part]) -> torch.Tensor:
-    """Put the parts of a projection together, (rows, width + 1): the last column is the bias."""
-    columns = [(w, w.new_zeros(len(w)) if bias is None else bias) for w, bias in parts]
-    return torch.cat([torch.column_stack(pair) for pair in columns])
+def _rows(places: Places) -> int:
+    return sum(len(weight) for weight, *_ in places)
+
+
+def _matrix(places: Places) -> torch.Tensor:
+    """Put the layers of a projection together, (rows, d_in + 1): the last column is the bias."""
+    layers = [(w, *bias) if bias else (w, w.new_zeros(len(w))) for w, *bias in places]
+    return torch.cat([torch.column_stack(layer) for layer in layers])
 
 
 def _pairs(
-    name: str, parts: list[Part], matrix: torch.Tensor
+    name: str, places: Places, matrix: torch.Tensor
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Pair every place in the target with the values to be written there."""
-    for weight, bias in parts:
+    for weight, *bias in places:
         values, matrix = matrix[: len(weight)], matrix[len(weight) :]
         yield weight, values[:, :-1]
-        if bias is not None:
-            yield bias, values[:, -1]
+        if bias:
+            yield bias[0], values[:, -1]
         elif values[:, -1].any():
             raise ValueError(
                 f"target must have a bias for {name}, since that of source reaches "

@@ -35,21 +35,19 @@ class Projection:
     def tensors(self) -> list[torch.Tensor]:
         """Return the layer's own weight and bias, of all its parts; [] of an unknown layer."""
         layer = uncompiled(self.layer)
-        if isinstance(layer, torch.Tensor):
-            return [layer]
         if isinstance(layer, nn.MultiheadAttention):
-            found = layer.in_proj_weight, layer.in_proj_bias
+            packed = [layer.in_proj_weight, layer.in_proj_bias]
+        elif isinstance(layer, nn.Linear):
+            packed = [layer.weight, layer.bias]
         else:
-            found = (layer.weight, layer.bias) if isinstance(layer, nn.Linear) else ()
-        return [tensor for tensor in found if tensor is not None]
+            packed = [layer] if isinstance(layer, torch.Tensor) else []
+        return [tensor for tensor in packed if tensor is not None]
 
-    def weight_and_bias(self) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return views of the weight (width, d_in) and of the bias (width,), if there is one."""
-        weight, *bias = self.tensors()
-        if weight is self.layer:  # a matrix (d_in, width)
-            weight = weight.T
-        parts = [tensor.chunk(self.parts)[self.part] for tensor in (weight, *bias)]
-        return parts[0], parts[1] if bias else None
+    def views(self) -> list[torch.Tensor]:
+        """Return this part of the weight, (width, d_in), and of the bias (width,), if any."""
+        if isinstance(self.layer, torch.Tensor):  # a matrix (d_in, width)
+            return [self.layer.T]
+        return [tensor.chunk(self.parts)[self.part] for tensor in self.tensors()]
 
 
 @dataclass(frozen=True)
