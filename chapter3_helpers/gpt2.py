@@ -27,17 +27,19 @@ SETTINGS = {
     "scale_attn_by_inverse_layer_idx": (False,),
     "add_cross_attention": (False,),
 }
-# What layers are called in the file, and here.
-OUTSIDE = {"wte": "embedding", "wpe": "positions", "ln_f": "norm", "lm_head": "output"}
-BLOCK = {
-    "ln_1": "norm1",
-    "attn.c_attn.queries": "attention.W_query",  # one matrix in the file
-    "attn.c_attn.keys": "attention.W_key",
-    "attn.c_attn.values": "attention.W_value",
-    "attn.c_proj": "attention.out_proj",
-    "ln_2": "norm2",
-    "mlp.c_fc": "feed_forward.up",
-    "mlp.c_proj": "feed_forward.down",
+NAMES = {  # what layers are called here, and in the file
+    "embedding": "wte",
+    "positions": "wpe",
+    "blocks.{}.norm1": "h.{}.ln_1",
+    "blocks.{}.attention.W_query": "h.{}.attn.c_attn.queries",  # one matrix in the file
+    "blocks.{}.attention.W_key": "h.{}.attn.c_attn.keys",
+    "blocks.{}.attention.W_value": "h.{}.attn.c_attn.values",
+    "blocks.{}.attention.out_proj": "h.{}.attn.c_proj",
+    "blocks.{}.norm2": "h.{}.ln_2",
+    "blocks.{}.feed_forward.up": "h.{}.mlp.c_fc",
+    "blocks.{}.feed_forward.down": "h.{}.mlp.c_proj",
+    "norm": "ln_f",
+    "output": "lm_head",
 }
 MASKS = r"h\.\d+\.attn\.(masked_)?bias"  # published files hold them
 
@@ -68,29 +70,10 @@ def load_gpt2(folder: str | Path) -> GPT:
         ValueError: the files are damaged, do not belong together or hold another architecture.
     """
     config = read_config(folder)
-    model = _empty_model(config)
-    stored = _lay_out(read_weights(folder, config))
-    own = stored.get("lm_head.weight")  # some files hold the embedding once more, some another
-    tied = config.one_of("tie_word_embeddings", (True, False), True) and (
-        own is None or own.equal(stored.get("wte.weight", own))
-    )
-    if tied and "wte.weight" in stored:
-        stored["lm_head.weight"] = stored["wte.weight"]
-    names = OUTSIDE | {
-        f"h.{i}.{theirs}": f"blocks.{i}.{ours}"
-        for i in range(len(model.blocks))
-        for theirs, ours in BLOCK.items()
-    }
-    places = {
-        f"{theirs}.{kind}": f"{ours}.{kind}"
-        for theirs, ours in names.items()
-        for kind in ("weight", "bias")
-        if f"{ours}.{kind}" in model.state_dict()
-    }
-    fill(model, stored, places, Path(folder))
-    if tied:
-        model.output.weight = model.embedding.weight  # one parameter for both
-    return model.eval()
+    model, stored = _empty_model(config), _lay_out(read_weights(folder, config))
+    tied = bool(config.one_of("tie_word_embeddings", (True, False), True))
+    fill(model, stored, NAMES, Path(folder), tied)
+    return model
 
 
 def _lay_out(stored: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

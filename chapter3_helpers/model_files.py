@@ -117,20 +117,37 @@ def read_weights(folder: str | Path, config: Config) -> dict[str, torch.Tensor]:
 
 
 def fill(
-    model: nn.Module, stored: dict[str, torch.Tensor], places: dict[str, str], path: Path
+    model: nn.Module,
+    stored: dict[str, torch.Tensor],
+    names: dict[str, str],
+    path: Path,
+    tied: bool,
 ) -> None:
-    """Put the tensors of a file into a module.
+    """Put the tensors of a file into a model of the series, and switch it to evaluation.
 
     Args:
         model: of the sizes that the file says; it may be on the meta device.
         stored: tensors by their names in the file.
-        places: for each of these names, the name in ``model.state_dict()``.
+        names: for each layer of the model, what the file calls it; ``{}`` stands for a block.
         path: the file or the folder, for messages.
+        tied: whether the output layer is the embedding table, if the file holds no other one.
 
     Raises:
         ValueError: a tensor is missing, has another shape, holds no floats or is one too many.
     """
+    table, output = (f"{names[layer]}.weight" for layer in ("embedding", "output"))
+    own = stored.get(output)  # some files hold the table once more, some another one
+    tied = tied and (own is None or own.equal(stored.get(table, own)))
+    if tied and table in stored:
+        stored = stored | {output: stored[table]}
     shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    places = {
+        f"{theirs.format(block)}.{kind}": f"{ours.format(block)}.{kind}"
+        for ours, theirs in names.items()
+        for block in range(len(model.blocks))
+        for kind in ("weight", "bias")
+        if f"{ours.format(block)}.{kind}" in shapes
+    }
     for name, place in places.items():
         if name not in stored:
             raise ValueError(f"{path} must hold {name} for the sizes that it says, got none")
@@ -147,8 +164,10 @@ def fill(
             f"{path} must hold the tensors of this model and no others, got {left[0]} as well, "
             "which these classes do not compute with"
         )
-    weights = {place: stored[name] for name, place in places.items()}
-    model.load_state_dict(weights, assign=True)
+    model.load_state_dict({place: stored[name] for name, place in places.items()}, assign=True)
+    if tied:
+        model.output.weight = model.embedding.weight  # one parameter for both
+    model.eval()
 
 
 def model_path() -> Path | None:
@@ -217,9 +236,7 @@ def read_gguf(path: str | Path) -> Gguf:
         FileNotFoundError: the file is missing.
         ValueError: the file is damaged, or not a GGUF file.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no {path}. Name a GGUF file, or the folder of a model")
+    path = given_path(path)
     if _beginning(path)[:4] != b"GGUF":
         raise ValueError(
             f"{path} must be a GGUF file, which begins with GGUF, got {_beginning(path)!r}. Name a "
@@ -249,9 +266,9 @@ def read_tokenizer(path: str | Path | None = None) -> "Tokenizer":
     if path.is_file() and path.suffix != ".json":
         return _gguf_tokenizer(path)
     path = find(path.parent, path.name) if path.is_file() else find(path, "tokenizer.json")
-    text = _read_text(path)
+    data = path.read_bytes()
     try:
-        tokenizer = tokenizers.Tokenizer.from_str(text)
+        tokenizer = tokenizers.Tokenizer.from_str(data.decode(json.detect_encoding(data)))
     except Exception as error:  # the package raises nothing more special
         raise ValueError(
             f"{path} must hold a tokenizer that this version of the package tokenizers knows, got "
@@ -314,26 +331,17 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _read_text(path: Path) -> str:
-    """Return the text of a JSON file in any form of Unicode, with a byte order mark or without."""
+def _read_object(path: Path) -> dict:
     data = path.read_bytes()
     try:
-        return data.decode(json.detect_encoding(data))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be a text in UTF-8, got {error}") from error
-
-
-def _read_object(path: Path) -> dict:
-    text = _read_text(path)
-    try:
-        value = json.loads(text)
+        value = json.loads(data)  # in any form of Unicode, with a byte order mark or without
     except ValueError as error:
         raise ValueError(
-            f"{path} must be JSON, got {text[:20]!r} and {len(text)} characters in all: {error}. "
+            f"{path} must be JSON, got {data[:20]!r} and {len(data)} bytes in all: {error}. "
             "Mend that place, or copy the whole file"
         ) from error
     if not isinstance(value, dict):
-        raise ValueError(f"{path} must hold names and values in braces, got {text[:20]!r}")
+        raise ValueError(f"{path} must hold names and values in braces, got {data[:20]!r}")
     return value
 
 

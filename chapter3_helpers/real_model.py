@@ -56,6 +56,7 @@ FOLDER_SETTINGS = {
     "partial_rotary_factor": (None, 1.0),
     "rope_interleaved": (None, False),
 }
+SPEEDS = ".rotary_emb.inv_freq"  # of the turns: files of 2023 hold them; they follow from theta
 # What a layer is called here, in a GGUF file, and in the files of transformers.
 NAMES = (
     ("embedding", "token_embd", "model.embed_tokens"),
@@ -279,35 +280,23 @@ def load_llama(path: str | Path | None = None) -> Llama:
             another architecture, scaled turns, biases, another activation.
     """
     path = given_path(path)
-    if path.is_dir():
+    in_folder = path.is_dir()
+    if in_folder:
         config = read_config(path)
         sizes, stored = _sizes_in_folder(config), read_weights(path, config)
-        _drop_angles(stored, sizes, path)
-        _, _, names = zip(*NAMES, strict=True)
+        stored = {name: tensor for name, tensor in stored.items() if SPEEDS not in name}
     else:
         gguf = read_gguf(path)
         sizes, stored = _sizes_in_gguf(gguf), {name: gguf.weight(name) for name in gguf.tensors}
-        _, names, _ = zip(*NAMES, strict=True)
-    embedding, *_, output = (f"{name}.weight" for name in names)
-    own = stored.get(output)  # some files hold the embedding once more, some another table
-    sizes["tied"] &= own is None or own.equal(stored.get(embedding, own))
-    if sizes["tied"] and embedding in stored:
-        stored[output] = stored[embedding]
     with torch.device("meta"):  # takes no memory: all tensors come from the file
         model = Llama(**sizes)
-    places = {
-        f"{theirs.format(i)}.weight": f"{ours.format(i)}.weight"
-        for (ours, *_), theirs in zip(NAMES, names, strict=True)
-        for i in range(sizes["num_layers"])
-    }
-    fill(model, stored, places, path)
-    if sizes["tied"]:
-        model.output.weight = model.embedding.weight  # one parameter for both
-    if path.is_dir():
+    names = {ours: folders if in_folder else ggufs for ours, ggufs, folders in NAMES}
+    fill(model, stored, names, path, sizes["tied"])
+    if in_folder:
         for block in model.blocks:
             for layer in (block.attention.W_query, block.attention.W_key):
                 layer.weight.data = pair_rows(layer.weight.data, block.attention.head_dim)
-    return model.eval()
+    return model
 
 
 def _sizes_in_gguf(gguf: Gguf) -> dict:
@@ -366,18 +355,6 @@ def _sizes_in_folder(config: Config) -> dict:
         "eps": config.number("rms_norm_eps", 1e-6),
         "tied": bool(config.one_of("tie_word_embeddings", (True, False), False)),
     }
-
-
-def _drop_angles(stored: dict[str, torch.Tensor], sizes: dict, path: Path) -> None:
-    """Take out the speeds of the turns, which files of 2023 hold though they follow from theta."""
-    head_dim = sizes["d"] // sizes["num_heads"]
-    speeds = sizes["theta"] ** -(torch.arange(0, head_dim, 2) / head_dim)
-    for name in [name for name in stored if name.endswith(".rotary_emb.inv_freq")]:
-        found = stored.pop(name).float()
-        if found.shape != speeds.shape or not found.allclose(speeds, rtol=0.01, atol=1e-7):
-            raise ValueError(
-                f"{path} must hold {name} as it follows from theta = {sizes['theta']}, got others"
-            )
 
 
 def pair_rows(weight: torch.Tensor, head_dim: int) -> torch.Tensor:

@@ -52,15 +52,11 @@ def test_settings_are_read_in_every_usual_form(tmp_path, data):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", r"config\.json must be JSON, got '' and 0 characters in all: .* line 1 column 1"),
-        (
-            b'{"n_layer": 3,\n',
-            r"got '{\"n_layer\": 3,\\n' .* line 2 column 1 .*copy the whole file",
-        ),
-        (b"{'n_layer': 3}", "must be JSON, got .* property name enclosed in double quotes"),
-        (b"<!DOCTYPE html>\n<html>", "must be JSON, got '<!DOCTYPE html>"),
-        (b"[1, 2]", r"must hold names and values in braces, got '\[1, 2\]'"),
-        (b'{"author": "Zo\xeb"}', "must be a text in UTF-8, got .* position 14"),
+        (b"", r"config\.json must be JSON, got b'' and 0 bytes in all: .* line 1 column 1"),
+        (b'{"n_layer": 3,\n', "must be JSON, .* line 2 column 1 .*copy the whole file"),
+        (b"<!DOCTYPE html>\n<html>", "must be JSON, got b'<!DOCTYPE html>"),
+        (b"[1, 2]", r"must hold names and values in braces, got b'\[1, 2\]'"),
+        (b'{"author": "Zo\xeb"}', "must be JSON, got .* position 14"),
         (POINTER, r"got the pointer that git .* git lfs pull"),
     ],
 )
@@ -70,25 +66,19 @@ def test_a_file_without_settings_is_refused_in_words(tmp_path, data, words):
         read_config(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "value", ["missing", 0, -2, 2.5, "12", True, [3], float("nan"), float("inf")], ids=repr
-)
-def test_what_counts_nothing_is_refused(value):
-    config = Config({} if value == "missing" else {"n_head": value}, "a/config.json")
-    shown = "None" if value == "missing" else re.escape(repr(value))
-    with pytest.raises(
-        ValueError, match=f"^a/config.json must say n_head, a whole number of .* 1, got {shown}$"
-    ):
-        config.whole("n_head")
+NO_NUMBERS = [None, -2, "12", True, [3], float("nan"), float("inf")]
 
 
 @pytest.mark.parametrize(
-    "value", ["missing", -1e-5, "1e-5", False, {}, float("nan"), float("inf")], ids=repr
+    ("read", "value"),
+    [("whole", value) for value in (*NO_NUMBERS, 0, 2.5)]
+    + [("number", value) for value in NO_NUMBERS],
 )
-def test_what_is_no_number_is_refused(value):
-    config = Config({} if value == "missing" else {"eps": value}, "a/config.json")
-    with pytest.raises(ValueError, match=r"^a/config.json must say eps, a number of at least 0, "):
-        config.number("eps")
+def test_what_is_no_number_is_refused(read, value):
+    config = Config({"size": value}, "a/config.json")
+    shown = re.escape(repr(value))
+    with pytest.raises(ValueError, match=f"^a/config.json must say size, a {read}.*got {shown}$"):
+        getattr(config, read)("size")
 
 
 def test_other_settings_are_passed_on_or_refused():
@@ -151,14 +141,9 @@ def write(name, data):
         (lambda folder: (folder / INDEX).unlink(), FileNotFoundError, f"one holds {ONE}, {TWO}"),
         (place(d=TWO), ValueError, f"{TWO} must hold .* got a file without d"),
         (place(b=None), ValueError, f"{ONE} must hold .* got a file with b"),
-        (place(b=TWO), ValueError, f"{ONE} must hold .* got a file with b"),
         (place(b=7), ValueError, f"{INDEX} must say weight_map, files by tensor, got {{'a'"),
-        (write(INDEX, b"{}"), ValueError, f"{INDEX} must say weight_map, .* got None"),
-        (write(INDEX, b"{"), ValueError, f"{INDEX} must be JSON"),
-        (write(INDEX, POINTER), ValueError, f"{INDEX} must be the file itself, got the pointer"),
         (write(TWO, POINTER), ValueError, f"{TWO} must be the file itself, got the pointer"),
         (write(TWO, b""), ValueError, f"{TWO} must be a whole safetensors file, got .*again"),
-        (write(TWO, b"PK" + bytes(99)), ValueError, f"{TWO} must be a whole safetensors file"),
     ],
 )
 def test_parts_that_are_not_whole_are_refused(parts, damage, error, words):
@@ -190,12 +175,6 @@ def test_a_model_has_the_one_dtype_that_transformers_gives_it(tmp_path, stored, 
     assert {tensor.dtype for tensor in read.values()} == {expected}
 
 
-@pytest.mark.parametrize("said", ["int8", "auto", 16])
-def test_a_dtype_that_no_model_computes_in_is_refused(parts, said):
-    with pytest.raises(ValueError, match=r"config.json must say dtype = 'float32' or .*, got "):
-        read_weights(parts, Config({"dtype": said}, "config.json"))
-
-
 @pytest.mark.parametrize(
     "read", [read_config, read_tokenizer, lambda folder: read_weights(folder, Config({}, ""))]
 )
@@ -204,12 +183,9 @@ def test_a_missing_file_is_named_with_what_is_there(tmp_path, read):
         read(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"there is no .*gpt2"):
         read(tmp_path / "gpt2")
-
-
-def test_another_form_of_weights_is_named(tmp_path):
     (tmp_path / "pytorch_model.bin").write_bytes(b"PK")
-    with pytest.raises(FileNotFoundError, match=r"no .*model\.safetensors\. .* pytorch_model\.bin"):
-        read_weights(tmp_path, Config({}, "config.json"))
+    with pytest.raises(FileNotFoundError, match=r"This one holds pytorch_model\.bin\."):
+        read(tmp_path)
 
 
 # tokenizers
@@ -280,57 +256,38 @@ def draw(*shape, seed=1):
     return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)
 
 
-def unpacked(kind, data):
-    """Return the numbers (..., columns) that the bytes of each row say, by hand."""
-    if kind == Type.F32:
-        return data.view(np.float32)
-    if kind == Type.F16:
-        return data.view(np.float16).astype(np.float32)
-    if kind == Type.BF16:  # the upper half of a float32
-        return (data.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-    size = {Type.Q8_0: 34, Type.Q4_0: 18, Type.Q4_1: 20}[kind]
-    blocks = data.reshape(*data.shape[:-1], -1, size)  # of 32 numbers each
-    step = blocks[..., :2].copy().view(np.float16).astype(np.float32)
-    if kind == Type.Q8_0:
-        numbers = step * blocks[..., 2:].copy().view(np.int8)
-    else:
-        halves = blocks[..., -16:]
-        q = np.concatenate([halves & 15, halves >> 4], axis=-1).astype(np.float32)
-        smallest = blocks[..., 2:4].copy().view(np.float16) if kind == Type.Q4_1 else -8 * step
-        numbers = smallest.astype(np.float32) + step * q
-    return numbers.reshape(*data.shape[:-1], -1)
-
-
 @pytest.mark.parametrize(
-    "kind",
-    [Type.F32, Type.F16, Type.BF16, Type.Q8_0, Type.Q4_0, Type.Q4_1],
-    ids=lambda kind: kind.name,
+    "name",
+    [
+        "F32",
+        "F16",
+        "BF16",
+        "Q8_0",
+        "Q4_0",
+        "Q4_1",
+        "Q5_0",
+        "Q2_K",
+        "Q3_K",
+        "Q4_K",
+        "Q5_K",
+        "Q6_K",
+        "IQ4_XS",
+    ],
 )
-def test_a_tensor_is_what_its_bits_say(tmp_path, kind):
-    tensors = {"first": draw(7), "second": draw(5, 96), "third": draw(2, 3, 64, seed=2)}
-    types = dict.fromkeys(("second", "third"), kind)
-    file = read_gguf(write_gguf(tmp_path / "a", {"general.architecture": "x"}, tensors, types))
-    for name, numbers in tensors.items():
-        said = unpacked(types.get(name, Type.F32), file.tensors[name].data)
-        assert said.shape == numbers.shape
-        assert abs(said - numbers).max() < (0.5 if "4" in kind.name else 0.05)
-        found = file.weight(name)
-        assert found.dtype == torch.float32
-        torch.testing.assert_close(found, torch.from_numpy(said.copy()), atol=1e-6, rtol=0)
-        found += 1  # in memory of its own: the file stays
-        assert read_gguf(tmp_path / "a").tensors[name].data.flags.writeable is False
-
-
-@pytest.mark.parametrize("name", ["Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "Q5_0", "IQ4_XS"])
-def test_all_kinds_that_the_package_can_turn_into_floats_are_read(tmp_path, name):
+def test_a_tensor_is_what_its_bits_say(tmp_path, name):
     kind = Type[name]
     numbers, size = gguf.GGML_QUANT_SIZES[kind]
-    stored = np.random.default_rng(1).integers(0, 64, (3, 512 // numbers * size), dtype=np.uint8)
-    write_gguf(tmp_path / "a", {"general.architecture": "x"}, {"table": stored}, {"table": kind})
-    found, expected = read_gguf(tmp_path / "a").weight("table"), gguf.dequantize(stored, kind)
-    assert found.shape == (3, 512)
-    assert found.std() > 0
-    torch.testing.assert_close(found, torch.from_numpy(expected))
+    drawn = np.random.default_rng(1).integers(0, 64, (2, 3, 512 // numbers * size), dtype=np.uint8)
+    tensors = {"first": draw(7), "second": drawn, "third": drawn[0]}
+    types = dict.fromkeys(("second", "third"), kind)
+    file = read_gguf(write_gguf(tmp_path / "a", {"general.architecture": "x"}, tensors, types))
+    for tensor, stored in tensors.items():
+        said = stored if tensor == "first" else gguf.dequantize(stored, kind)
+        found = file.weight(tensor)
+        assert found.std() > 0
+        torch.testing.assert_close(found, torch.from_numpy(said.copy()))
+        found += 1  # in memory of its own: the file stays
+        assert file.tensors[tensor].data.flags.writeable is False
 
 
 def test_settings_of_every_kind_are_read(tmp_path):
@@ -406,8 +363,6 @@ def big_endian(path):
     ("data", "words"),
     [
         (b"", r"must be a GGUF file, which begins with GGUF, got b''\. Name a GGUF file, or the f"),
-        (b"a text, not a model", "must be a GGUF file, .*, got b'a text, '"),
-        (b"PK\x03\x04" + bytes(99), "must be a GGUF file, which begins with GGUF, got b'PK"),
         (b"tjgg" + bytes(99), "must be a GGUF file, which begins with GGUF, got b'tjgg"),
         (b"GGUF\x01" + bytes(99), r"must be .* of version 2 or 3, .* \(version 1\)"),
         (b"GGUF\x03\0\0\0" + b"\xff" * 99, "must be a whole GGUF file"),
@@ -415,12 +370,11 @@ def big_endian(path):
         (big_endian, r"must be .* with the lowest byte of a number first, .*\(version 50331648\)"),
     ],
 )
-@pytest.mark.parametrize("read", [read_gguf, read_tokenizer])
-def test_a_file_that_is_no_gguf_is_refused(tmp_path, data, words, read):
+def test_a_file_that_is_no_gguf_is_refused(tmp_path, data, words):
     path = tmp_path / "model.gguf"
     data(path) if callable(data) else path.write_bytes(data)
     with pytest.raises(ValueError, match=f"model.gguf {words}"):
-        read(path)
+        read_tokenizer(path)
 
 
 def test_numbers_that_the_package_cannot_turn_into_floats_are_refused(tmp_path):
@@ -428,12 +382,6 @@ def test_numbers_that_the_package_cannot_turn_into_floats_are_refused(tmp_path):
     file = read_gguf(write_gguf(tmp_path / "a", {"general.architecture": "x"}, tensors))
     with pytest.raises(ValueError, match=r"into floats, got table as I32\. Take a file in Q8_0"):
         file.weight("table")
-
-
-def test_a_gguf_file_that_is_not_there_is_named(tmp_path):
-    for read in (read_gguf, read_tokenizer):
-        with pytest.raises(FileNotFoundError, match=r"there is no .*nowhere.gguf\. Name a GGUF"):
-            read(tmp_path / "nowhere.gguf")
 
 
 # tokenizers in GGUF files
@@ -470,14 +418,10 @@ def test_a_gguf_files_tokens_are_merged_and_those_of_their_own_never_cut(tmp_pat
     [
         ("model", "llama", "must say tokenizer.ggml.model = 'gpt2', got 'llama'"),
         ("pre", "llama-bpe", "must say tokenizer.ggml.pre = 'smollm', got 'llama-bpe'"),
-        ("pre", None, "must say tokenizer.ggml.pre = 'smollm', got None"),
         ("add_bos_token", True, "must say tokenizer.ggml.add_bos_token = False, got True"),
-        ("add_eos_token", True, "must say tokenizer.ggml.add_eos_token = False, got True"),
         ("add_space_prefix", True, "must say tokenizer.ggml.add_space_prefix = False, got True"),
-        ("tokens", None, "must say tokenizer.ggml.tokens, a list of at least one value, got None"),
         ("merges", None, "must say tokenizer.ggml.merges, a list of at least one value, got None"),
         ("merges", ["i n", "q u"], "must hold merges of its own tokens, got .*qu"),
-        ("merges", ["i n g"], "must hold merges of its own tokens, got"),
         ("token_type", [1, 3], r"kind of token, \(1, 3, 4\), for each of its 34 tok.* 2 of kinds"),
         ("token_type", [6] * len(TOKENS), r"kind of token, .* got 34 of kinds \[6\]"),
     ],

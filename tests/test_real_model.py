@@ -28,15 +28,12 @@ from transformers.models.llama.modeling_llama import LlamaRMSNorm, LlamaRotaryEm
 from chapter3_helpers import model_files, real_model
 from chapter3_helpers.model_files import read_gguf, read_tokenizer
 from chapter3_helpers.real_model import (
-    GatedFeedForward,
     Llama,
-    LlamaBlock,
     RMSNorm,
     chat,
     load_llama,
     main,
     next_ids,
-    pair_rows,
     pieces,
     write,
 )
@@ -82,13 +79,6 @@ def theirs(request):
     return random_theirs(**SHAPES[request.param])
 
 
-@pytest.fixture(params=["whole", "in parts"])
-def folder(request, theirs, tmp_path):
-    theirs.save_pretrained(tmp_path, max_shard_size="5GB" if request.param == "whole" else "9KB")
-    assert (tmp_path / "model.safetensors").exists() == (request.param == "whole")
-    return tmp_path
-
-
 def draw_ids(*shape, below=31):
     return torch.randint(below, shape, generator=torch.Generator().manual_seed(7))
 
@@ -100,8 +90,12 @@ def close(found, expected, atol=1e-4):
 # against transformers
 
 
-def test_logits_weights_and_generated_tokens_are_theirs(theirs, folder):
-    ours, ids = load_llama(folder), draw_ids(2, CONTEXT)
+def test_logits_weights_and_generated_tokens_are_theirs(theirs, tmp_path):
+    theirs.save_pretrained(tmp_path)
+    ours, ids = load_llama(tmp_path), draw_ids(2, CONTEXT)
+    assert not any(module.training for module in ours.modules())
+    assert {parameter.requires_grad for parameter in ours.parameters()} == {True}
+    assert (ours.output.weight is ours.embedding.weight) == theirs.config.tie_word_embeddings
     expected = theirs(ids, output_attentions=True)
     close(ours(ids), expected.logits)
     for weights, wanted in zip(ours.attention_weights(ids), expected.attentions, strict=True):
@@ -110,18 +104,6 @@ def test_logits_weights_and_generated_tokens_are_theirs(theirs, folder):
     (written,) = theirs.generate(prompt[None], max_new_tokens=20, do_sample=False).tolist()
     for cached in (True, False):
         assert list(next_ids(ours, prompt.tolist(), 20, cached)) == written[9:]
-
-
-def test_the_model_is_whole_and_as_large_as_theirs(theirs, folder):
-    ours = load_llama(folder)
-    assert not any(module.training for module in ours.modules())
-    assert not any(parameter.is_meta for parameter in ours.parameters())
-    assert {parameter.requires_grad for parameter in ours.parameters()} == {True}
-    count = sum(parameter.numel() for parameter in ours.parameters())
-    assert count == sum(parameter.numel() for parameter in theirs.parameters())
-    tied = theirs.config.tie_word_embeddings
-    assert (ours.output.weight is ours.embedding.weight) == tied
-    assert ours.context_length == CONTEXT
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -146,11 +128,7 @@ CONFIGS = {  # what files of models that people have say, beside their sizes
         "max_position_embeddings": TAKEN_OUT,
         "rms_norm_eps": 1e-6,
     },
-    "Llama 2": V4 | {"torch_dtype": "float16", "rms_norm_eps": 1e-5, "temperature": 0.9},
     "TinyLlama": V4 | {"torch_dtype": "bfloat16", "rope_theta": 10000.0},
-    "Code Llama": V4 | {"torch_dtype": "bfloat16", "rope_theta": 1000000},
-    "Llama 3": V4 | {"rope_theta": 500000.0, "attention_bias": False},
-    "Yi": V4 | {"rope_theta": 5000000.0, "tie_word_embeddings": False, "pad_token_id": 0},
     "SmolLM2": V4
     | {"rope_theta": 100000, "is_llama_config": True, "rope_interleaved": False, "head_dim": 8}
     | {"mlp_bias": False, "transformers.js_config": {"kv_cache_dtype": {"q4f16": "float16"}}},
@@ -179,12 +157,6 @@ def change_config(files, **changes):
     (files / "config.json").write_text(json.dumps(kept), "utf-8")
 
 
-def change_weights(files, change):
-    stored = load_file(files / "model.safetensors")
-    change(stored)
-    save_file(stored, files / "model.safetensors", {"format": "pt"})
-
-
 @pytest.mark.parametrize("said", CONFIGS.values(), ids=CONFIGS)
 def test_a_config_that_people_have_means_what_it_means_to_transformers(files, said):
     change_config(files, **{"rope_parameters": TAKEN_OUT, "dtype": TAKEN_OUT} | said)
@@ -203,10 +175,6 @@ MIXED = {  # widths are multiples of 32, so that each kind can be tried
     **{"ffn_gate": Type.Q4_1, "ffn_up": Type.Q5_1, "ffn_down": Type.Q5_0, "output": Type.F32},
 }
 WIDE = {"d": 96, "num_heads": 6, "num_kv_heads": 2, "hidden": 64}
-
-
-def types_of(tensors, kinds):
-    return {name: kinds.get(name.split(".")[-2]) for name in tensors}
 
 
 def theirs_in(path):
@@ -235,69 +203,28 @@ def gguf_file(tmp_path):
     return write_gguf(tmp_path / "model.gguf", settings_of(model), tensors_of(model))
 
 
-@pytest.mark.parametrize("tied", [True, False])
-def test_a_gguf_file_gives_the_numbers_that_its_bits_say(tied, tmp_path):
-    model = random_llama(**WIDE, tied=tied)
-    tensors = tensors_of(model)
-    types = types_of(tensors, MIXED)
-    path = write_gguf(tmp_path / "model.gguf", settings_of(model), tensors, types)
-    read, file = load_llama(path), read_gguf(path)
-    assert {parameter.dtype for parameter in read.parameters()} == {torch.float32}
-    assert (read.output.weight is read.embedding.weight) == tied
-    found = tensors_of(read)
-    assert found.keys() == tensors.keys()
-    for name, numbers in found.items():
-        said = gguf.dequantize(file.tensors[name].data, types[name] or Type.F32)
-        np.testing.assert_allclose(numbers, said, atol=1e-6, err_msg=name)
-        assert abs(numbers - tensors[name]).max() < 0.2, name
-
-
 @pytest.mark.parametrize(
     ("sizes", "kinds"),
     [
         (WIDE, MIXED),
         (WIDE | {"num_kv_heads": 6, "tied": False, "theta": 1e5, "eps": 1e-6}, {}),
-        (
-            {"d": 256, "num_heads": 4, "num_kv_heads": 1, "hidden": 256, "num_layers": 1},
-            {name: Type.Q6_K for name in MIXED if "norm" not in name} | {"attn_k": Type.Q4_K},
-        ),
     ],
-    ids=["mixed", "float32", "K-quants"],
+    ids=["mixed", "float32"],
 )
 def test_transformers_reads_the_same_model_from_a_gguf_file(tmp_path, sizes, kinds):
     model = random_llama(**sizes)
     settings, tensors = settings_of(model), tensors_of(model)
-    types = types_of(tensors, kinds)
-    for place, (name, kind) in enumerate(types.items()):
-        if kind is not None and kind.name.endswith("_K"):
-            tensors[name] = k_quants(kind, tensors[name].shape, seed=place)
+    types = {name: kinds.get(name.split(".")[-2]) for name in tensors}
     write_gguf(tmp_path / "model.gguf", settings, tensors, types)
     theirs = theirs_in(tmp_path / "model.gguf")
     ours, ids = load_llama(tmp_path / "model.gguf"), draw_ids(2, CONTEXT)
+    assert {parameter.dtype for parameter in ours.parameters()} == {torch.float32}
+    assert (ours.output.weight is ours.embedding.weight) == sizes.get("tied", True)
     expected = theirs(ids, output_attentions=True)
     assert expected.logits.std() > 0.1
     close(ours(ids), expected.logits)
     for weights, wanted in zip(ours.attention_weights(ids), expected.attentions, strict=True):
         close(weights, wanted, atol=1e-5)
-
-
-def k_quants(kind, shape, seed):
-    """Draw the bytes of a matrix; gguf cannot round to these kinds, only read them."""
-    numbers, size = gguf.GGML_QUANT_SIZES[kind]
-    rows, columns = shape
-    drawn = np.random.default_rng(seed).integers(0, 256, (rows, columns // numbers, size))
-    blocks = drawn.astype(np.uint8)
-    steps = {Type.Q6_K: slice(-2, None), Type.Q4_K: slice(0, 4)}[kind]  # of blocks, in float16
-    blocks[..., steps] = np.frombuffer(np.float16(2e-5).tobytes() * 2, np.uint8)[
-        : blocks[..., steps].shape[-1]
-    ]
-    return blocks.reshape(rows, -1)
-
-
-def test_a_folder_and_a_gguf_file_of_one_model_agree(theirs, folder, tmp_path):
-    ours, ids = load_llama(folder), draw_ids(2, CONTEXT)
-    path = write_gguf(tmp_path / "model.gguf", settings_of(ours), tensors_of(ours))
-    close(load_llama(path)(ids), ours(ids), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -306,24 +233,11 @@ def test_a_folder_and_a_gguf_file_of_one_model_agree(theirs, folder, tmp_path):
         ({"general.architecture": "qwen2"}, "general.architecture = 'llama', got 'qwen2'"),
         ({"llama.rope.scaling.type": "linear"}, "llama.rope.scaling.type = 'none', got 'linear'"),
         ({"llama.rope.scaling.factor": 4.0}, "as first published, got llama.rope.scaling.factor"),
-        ({"llama.rope.scale_linear": 4.0}, "as first published, got llama.rope.scale_linear as"),
         ({"llama.rope.dimension_count": 2}, "llama.rope.dimension_count = 4, got 2"),
         ({"llama.attention.key_length": 8}, "llama.attention.key_length = 4, got 8"),
         ({"llama.attention.value_length": 8}, "llama.attention.value_length = 4, got 8"),
-        ({"llama.attention.sliding_window": 9}, "published, got llama.attention.sliding_window as"),
-        ({"llama.expert_count": 8}, "as first published, got llama.expert_count as well"),
-        ({"llama.attention.head_count_kv": [2, 2]}, r"head_count_kv, a whole .*, got \[2, 2\]"),
-        ({"llama.attention.head_count_kv": 4}, "divisible by num_kv_heads, got 6 and 4"),
-        ({"llama.block_count": None}, "must say llama.block_count, a whole number .*, got None"),
         ({"llama.block_count": 3}, "must hold blk.2.attn_norm.weight .*, got none"),
-        ({"llama.block_count": 1}, "and no others, got blk.1.attn_k.weight as well"),
         ({"llama.vocab_size": 52}, r"hold token_embd.weight as \(52, 24\), .*, got \(53, 24\)"),
-        ({"llama.vocab_size": None}, "must say llama.vocab_size, a whole number .*, got 0"),
-        (
-            {"llama.attention.layer_norm_rms_epsilon": None},
-            "norm_rms_epsilon, a number .*, got None",
-        ),
-        ({"llama.rope.freq_base": 0.0}, "theta positive and finite, got 4 and 0.0"),
         ({"split.count": 3}, "must say split.count = 0 or 1, got 3"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
@@ -341,10 +255,6 @@ def test_settings_of_a_gguf_file_that_ask_for_other_numbers_are_refused(gguf_fil
     [
         ({"rope_freqs.weight": np.ones(2)}, "and no others, got rope_freqs.weight as well"),
         ({"blk.0.attn_q.bias": np.ones(24)}, "and no others, got blk.0.attn_q.bias as well"),
-        ({"output.bias": np.ones(53)}, "and no others, got output.bias as well"),
-        ({"blk.0.attn_q_norm.weight": np.ones(4)}, "no others, got blk.0.attn_q_norm.weight as w"),
-        ({"blk.1.ffn_up.weight": None}, "must hold blk.1.ffn_up.weight .*, got none"),
-        ({"blk.1.ffn_up.weight": np.ones((37, 37))}, r"as \(37, 24\), .*, got \(37, 37\)"),
         ({"output_norm.weight": np.ones(24, np.int32)}, "turn into floats, got output_norm.weight"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
@@ -381,9 +291,7 @@ def scaled(kind, **settings):
     ("changes", "words"),
     [
         ({"model_type": "mistral"}, "must say model_type = 'llama', got 'mistral'"),
-        ({"model_type": TAKEN_OUT}, "must say model_type = 'llama', got None"),
         ({"rope_scaling": scaled("type")}, "not scaled, .* got .*'linear'"),  # DeepSeek Coder
-        ({"rope_scaling": scaled("type", type="yarn", finetuned=True)}, "not scaled, .*'yarn'"),
         ({"rope_scaling": {"factor": 2.0}}, r"not scaled, rope_type = 'default', got {'factor': 2"),
         (
             {"rope_scaling": scaled("rope_type", rope_type="llama3", high_freq_factor=4.0)},
@@ -393,12 +301,8 @@ def scaled(kind, **settings):
             {"rope_parameters": scaled("rope_type", rope_type="llama3", rope_theta=5e5)},
             "config.json must ask for turns that are not scaled, .*'llama3'",
         ),
-        ({"rope_parameters": scaled("type", rope_theta=1e5)}, "not scaled, .*'linear'"),
         ({"rope_parameters": {"full_attention": {"rope_theta": 1e6}}}, "not scaled, .*full_att"),
         ({"rope_parameters": {"partial_rotary_factor": 0.5}}, "not scaled, .*partial_rot.*0.5"),
-        ({"rope_parameters": [1e5]}, r"not scaled, .*\[100000.0\]"),
-        ({"rope_parameters": {"rope_theta": "1e5"}}, "must say rope_theta, a number .*, got '1e5'"),
-        ({"rope_parameters": {"rope_theta": 0}}, "theta positive and finite, got 8 and 0.0"),
         ({"partial_rotary_factor": 0.5}, "partial_rotary_factor = None or 1.0, got 0.5"),
         ({"rope_interleaved": True}, "rope_interleaved = None or False, got True"),
         ({"attention_bias": True}, "must say attention_bias = False, got True"),
@@ -407,20 +311,6 @@ def scaled(kind, **settings):
         ({"head_dim": 12}, "must say head_dim = 8, got 12"),
         ({"sliding_window": 4096}, "must say sliding_window = None, got 4096"),
         ({"quantization_config": {"bits": 4}}, "quantization_config = None, got {'bits': 4}"),
-        ({"tie_word_embeddings": "no"}, "must say tie_word_embeddings = True or False, got 'no'"),
-        ({"num_key_value_heads": 2}, "num_heads must be divisible by num_kv_heads, got 3 and 2"),
-        ({"num_attention_heads": 5}, "must say head_dim = 4, got 8"),
-        ({"num_attention_heads": 5, "head_dim": TAKEN_OUT}, "divisible by num_heads, got 24 and 5"),
-        ({"num_attention_heads": 8, "head_dim": 3}, "head_dim must be even .*, got 3 and"),
-        ({"num_hidden_layers": 0}, "num_hidden_layers, a whole number of at least 1, got 0"),
-        ({"num_hidden_layers": 3}, "must hold model.layers.2.input_layernorm.weight .*, got none"),
-        (
-            {"num_hidden_layers": 1},
-            "must hold the tensors of .*, got model.layers.1.input_layernorm",
-        ),
-        ({"vocab_size": 54}, r"model.embed_tokens.weight as \(54, 24\), .*, got \(53, 24\)"),
-        ({"intermediate_size": 36}, r"gate_proj.weight as \(36, 24\), .*, got \(37, 24\)"),
-        ({"rms_norm_eps": "1e-5"}, "must say rms_norm_eps, a number of at least 0, got '1e-5'"),
     ],
 )
 def test_a_config_that_asks_for_other_numbers_is_refused(files, changes, words):
@@ -432,27 +322,17 @@ def test_a_config_that_asks_for_other_numbers_is_refused(files, changes, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
+        ({"lm_head.weight": None}, "must hold lm_head.weight .*, got none"),
         (
-            lambda stored: stored.pop("model.norm.weight"),
-            "must hold model.norm.weight .*, got none",
-        ),
-        (lambda stored: stored.pop("lm_head.weight"), "must hold lm_head.weight .*, got none"),
-        (
-            lambda stored: stored.update({"model.layers.1.self_attn.q_proj.bias": torch.ones(24)}),
-            "and no others, got model.layers.1.self_attn.q_proj.bias as well",
-        ),
-        (
-            lambda stored: stored.update({"model.norm.weight": torch.ones(24).char()}),
-            "must hold model.norm.weight in floating point, got torch.int8",
-        ),
-        (
-            lambda stored: stored.update({"model.layers.0.rotary_emb.inv_freq": torch.ones(4)}),
-            "must hold model.layers.0.rotary_emb.inv_freq as it follows from theta = 300.0, got",
+            {"model.layers.1.self_attn.q_proj.bias": torch.ones(24)},
+            "no others, got model.layers.1",
         ),
     ],
 )
 def test_weights_that_are_no_llama_are_refused(files, change, words):
-    change_weights(files, change)
+    stored = load_file(files / "model.safetensors") | change
+    kept = {name: tensor for name, tensor in stored.items() if tensor is not None}
+    save_file(kept, files / "model.safetensors", {"format": "pt"})
     with pytest.raises(ValueError, match=words):
         load_llama(files)
 
@@ -460,7 +340,8 @@ def test_weights_that_are_no_llama_are_refused(files, change, words):
 def test_speeds_of_turns_that_files_of_2023_hold_are_passed_over(files):
     expected, speeds = load_llama(files)(draw_ids(9)), 300.0 ** (torch.arange(0, -8, -2) / 8)
     names = [f"model.layers.{i}.self_attn.rotary_emb.inv_freq" for i in range(2)]
-    change_weights(files, lambda stored: stored.update({name: speeds.half() for name in names}))
+    stored = load_file(files / "model.safetensors") | {name: speeds.half() for name in names}
+    save_file(stored, files / "model.safetensors", {"format": "pt"})
     assert load_llama(files)(draw_ids(9)).equal(expected)
 
 
@@ -469,19 +350,6 @@ def test_a_table_that_differs_from_the_output_layer_is_kept(files):
     change_config(files, tie_word_embeddings=True)
     theirs = transformers.LlamaForCausalLM.from_pretrained(files)
     close(load_llama(files)(draw_ids(9)), theirs(draw_ids(9)[None]).logits[0])
-
-
-def test_half_a_folder_is_refused(files):
-    (files / "model.safetensors").rename(files / "pytorch_model.bin")
-    with pytest.raises(FileNotFoundError, match=r"no .*model.safetensors\. .* pytorch_model.bin"):
-        load_llama(files)
-    (files / "config.json").unlink()
-    with pytest.raises(FileNotFoundError, match=r"there is no .*config.json\. .*Nothing is downlo"):
-        load_llama(files)
-    with pytest.raises(
-        FileNotFoundError, match=r"there is no nowhere\. Name a GGUF file, or the fol"
-    ):
-        load_llama("nowhere")
 
 
 # a model and its caches
@@ -519,32 +387,9 @@ def test_a_text_alone_and_among_others_has_the_same_logits(ours):
         close(found, expected[1, 2])
 
 
-def test_each_row_of_weights_sums_to_1_and_none_looks_ahead(ours):
-    for weights in ours.attention_weights(draw_ids(2, CONTEXT)):
-        close(weights.sum(dim=-1), torch.ones(2, 6, CONTEXT))
-        assert (weights.triu(1) == 0).all()
-
-
-def test_what_comes_later_changes_nothing_to_the_bit(ours):
-    ids = draw_ids(CONTEXT)
-    changed = ids.clone()
-    changed[20] = ids[20] + 1
-    before, after = ours(ids), ours(changed)
-    assert before[:20].equal(after[:20])
-    assert not before[20:].isclose(after[20:]).all(dim=-1).any()
-
-
-def test_gradients_reach_every_parameter_and_no_later_token(ours):
-    trained, kept = copy.deepcopy(ours).requires_grad_(), []
-
-    def keep(_, __, x):
-        x.retain_grad()
-        kept.append(x)
-
-    trained.embedding.register_forward_hook(keep)
+def test_gradients_reach_every_parameter(ours):
+    trained = copy.deepcopy(ours).requires_grad_()
     functional.cross_entropy(trained(draw_ids(2, 9))[:, 5], draw_ids(2)).backward()
-    assert (kept[0].grad[:, :6] != 0).any(dim=-1).all()
-    assert (kept[0].grad[:, 6:] == 0).all()
     for name, parameter in trained.named_parameters():
         assert (parameter.grad != 0).any(), name
 
@@ -564,28 +409,11 @@ def test_a_copy_is_the_same_model(tied):
     assert names == {"weight"}, "neither masks nor angles are stored"
 
 
-def test_caches_of_another_model_are_refused_and_stay_empty(ours):
-    caches = copy.deepcopy(ours).new_caches()
-    with pytest.raises(ValueError, match="cache must be this layer's own, got another's"):
-        ours(draw_ids(5), caches)
-    assert [len(cache) for cache in caches] == [0, 0]
-
-
 @pytest.mark.parametrize("number", [1, 3])
 def test_each_block_has_its_cache(ours, number):
     caches = (ours.new_caches() + ours.new_caches())[:number]
     with pytest.raises(ValueError, match=r"argument 2 is (shorter|longer)"):
         ours(draw_ids(5), caches)
-
-
-def test_a_text_beyond_the_context_and_an_id_beyond_the_table_are_refused(ours):
-    with pytest.raises(ValueError, match="at most 41 tokens fit, got 42"):
-        ours(draw_ids(CONTEXT + 1))
-    with pytest.raises(IndexError, match="out of range"):
-        ours(torch.tensor([53]))
-
-
-# its parts
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
@@ -603,31 +431,6 @@ def test_the_norm_rounds_as_that_of_llama_and_is_pytorchs(dtype):
     torch.testing.assert_close(ours, pytorchs, rtol=2 * unit, atol=0)
     error, allowed = ((found - exact).square().mean() for found in (ours, llamas))
     assert error < 1.05 * allowed
-
-
-def test_the_gated_network_is_its_formula():
-    network, x = GatedFeedForward(d=3, hidden=5), torch.randn(2, 7, 3)
-    gate, up, down = (layer.weight.tolist() for layer in (network.gate, network.up, network.down))
-    for row, out in zip(x.flatten(0, 1).tolist(), network(x).flatten(0, 1), strict=True):
-        z, passing = (
-            [sum(w * v for w, v in zip(weights, row, strict=True)) for weights in matrix]
-            for matrix in (gate, up)
-        )
-        middle = [a / (1 + math.exp(-a)) * b for a, b in zip(z, passing, strict=True)]
-        expected = [sum(w * v for w, v in zip(weights, middle, strict=True)) for weights in down]
-        close(out, torch.tensor(expected), atol=1e-6)
-
-
-def test_a_block_adds_each_part_to_what_it_read():
-    block, x = LlamaBlock(12, 6, 2, hidden=7, context_length=11), torch.randn(5, 12)
-    half = x + block.attention(functional.rms_norm(x, (12,), eps=1e-5))
-    close(block(x), half + block.feed_forward(functional.rms_norm(half, (12,), eps=1e-5)), 1e-6)
-    assert [name for name, _ in block.named_parameters() if "bias" in name] == []
-
-
-def test_rows_are_reordered_head_by_head():
-    rows = torch.arange(12.0)[:, None] + torch.arange(5) / 8  # 2 heads of 6 rows; d = 5
-    assert pair_rows(rows, head_dim=6)[:, 0].tolist() == [0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11]
 
 
 # what it writes
@@ -747,9 +550,7 @@ def test_switches_of_torch_change_nothing_that_is_written(tokenizer, gguf_file):
         ("", {}, "the text must hold at least one token, got ''"),
         ("an \ud83d emoji", {}, "whole characters, got half a character at place 3, as where an"),
         ("a" * 9000, {}, "must fit into 99 tokens, got 9000 and 40"),
-        ("ab", {"max_new_tokens": 98}, "must fit into 99 tokens, got 2 and 98"),
         ("ab", {"max_new_tokens": 0}, "max_new_tokens must be at least 1, got 0"),
-        ("ab", {"max_new_tokens": -3}, "max_new_tokens must be at least 1, got -3"),
     ],
 )
 def test_a_prompt_that_cannot_be_continued_is_refused(tokenizer, prompt, options, words):
@@ -768,17 +569,13 @@ def test_a_chat_is_refused_where_the_tokenizer_knows_none():
     [
         (["--model", "nowhere.gguf", "Who?"], "there is no nowhere.gguf. Name a GGUF file, or the"),
         (["--model", "text.gguf", "Who?"], "text.gguf must be a GGUF file, which begins with GGUF"),
-        (["--model", "folder", "Who?"], "This one holds nothing. Nothing is downloaded for you"),
-        (["--model", "small.gguf", "Who?"], "must say tokenizer.ggml.model = 'gpt2', got None"),
     ],
 )
 def test_the_command_line_says_in_one_line_what_is_wrong(
-    gguf_file, monkeypatch, capsys, arguments, words
+    tmp_path, monkeypatch, capsys, arguments, words
 ):
-    gguf_file.rename(gguf_file.with_name("small.gguf"))
-    gguf_file.with_name("text.gguf").write_text("a text")
-    gguf_file.with_name("folder").mkdir()
-    monkeypatch.chdir(gguf_file.parent)
+    (tmp_path / "text.gguf").write_text("a text")
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2
@@ -864,16 +661,6 @@ def test_135M_computes_what_transformers_computes(real):
         logits = theirs(torch.tensor([read + new])).logits[0, len(read) - 1 : -1]  # (20, 49152)
         chosen = logits[range(20), new]
         torch.testing.assert_close(chosen, logits.amax(dim=-1), atol=2e-3, rtol=0)
-
-
-def test_135M_may_read_in_chunks_and_token_by_token(real):
-    model, tokenizer = real
-    ids = torch.tensor(tokenizer.encode(PARAGRAPH).ids[:22])
-    expected = model(ids)
-    for size in (1, 7):
-        caches = model.new_caches()
-        found = torch.cat([model(chunk, caches) for chunk in ids.split(size)])
-        torch.testing.assert_close(found, expected, atol=1e-3, rtol=0)
 
 
 def test_135M_answers_on_the_command_line(real, monkeypatch, capsys):
