@@ -17,10 +17,13 @@ from tools.notebook_files import (
     NOTEBOOKS,
     code_cells,
     explorer_calls,
+    lines_of,
     notebook_paths,
     printed,
     read,
 )
+
+RECORDED = ("sort", "off", "layer", "head")
 
 
 @pytest.fixture
@@ -45,7 +48,7 @@ def shown(recording: recordings.Recording, *path: int) -> str:
 
 
 def test_of_a_model_each_head_is_recorded_with_each_set_that_is_off(asked):
-    recording = recordings.Recording("model_explorer", asked, 80)
+    recording = recordings.Recording(asked, RECORDED, 80)
     controls = recording.data()["controls"]
     assert [(c["name"], c["kind"]) for c in controls] == [
         *[("off", "list"), ("layer", "clicked"), ("head", "board")]
@@ -66,9 +69,9 @@ def without_clicks(view: str) -> str:
 
 
 def test_what_was_not_recorded_has_no_click(asked):
-    recording = recordings.Recording("model_explorer", asked, 80)
+    recording = recordings.Recording(asked, RECORDED, 80)
     recordings.TYPED["off"] = ("", "0.1")  # of one head
-    one = recordings.Recording("model_explorer", asked, 80)
+    one = recordings.Recording(asked, RECORDED, 80)
     switch = re.compile(r'c3switch"[^>]*data-click="([^"]*)"')
     for path, clicked in (((0, 0, 1), "0.1"), ((1, 0, 1), ""), ((0, 0, 2), None)):
         found = switch.search(shown(one, *path))
@@ -83,13 +86,13 @@ def test_what_was_not_recorded_has_no_click(asked):
 
 def test_where_controls_return_to_when_another_is_chosen_is_recorded():
     sorted_by = model_explorer(WEIGHTS, TOKENS)
-    labels, _, _, returned = recordings.Recording("model_explorer", sorted_by, 640).tree
+    labels, _, _, returned = recordings.Recording(sorted_by, RECORDED, 640).tree
     assert returned[0] == {}  # as handed over: it stays
     for name, goes_to in zip(labels[1:], returned[1:], strict=True):
         sorted_by.widgets["sort"].value = name
         chosen = {side: str(sorted_by.settings[side]) for side in ("layer", "head")}
         assert goes_to == chosen
-    softmax = recordings.Recording("softmax_explorer", softmax_explorer(), 640)
+    softmax = recordings.Recording(softmax_explorer(), (), 640)
     assert [step["score"].endswith("(as it was)") for step in softmax.tree[3]] == [True] * 6
 
 
@@ -98,7 +101,7 @@ def test_a_stored_recording_stays_as_it_is_but_for_what_changes(asked, tmp_path,
     asked._start = asked.settings
     monkeypatch.setattr(recordings, "STORED", tmp_path / "made")
     call = SimpleNamespace(
-        name="model_explorer-model", function="model_explorer", stored=True, build=lambda: asked
+        name="model_explorer-model", recorded=RECORDED, stored=True, build=lambda: asked
     )
     recordings.store(call, "16_x")
     (path,) = (tmp_path / "made").iterdir()
@@ -127,16 +130,30 @@ def test_a_cell_with_a_tag_defines_what_an_explorer_needs():
     load, other = new_code_cell("model = [1, 2]\nmodel[0] = 5"), new_code_cell("count = len('no')")
     load.metadata.tags = ["defines"]
     shows = new_code_cell("model_explorer(model, 'text', tokenizer=None)")
-    shows.metadata.tags = ["recording-stored"]
+    shows.metadata.explorer = {"stored": True}
     *_, call = explorer_calls(new_notebook(cells=[load, other, shows]))
-    assert (call.name, call.stored) == ("model_explorer-model", True)
+    assert (call.name, call.stored, call.recorded) == ("model_explorer-model", True, ())
     space = {}
     exec(call.definitions, space)
     assert space["model"] == [5, 2]
     assert "count" not in space
-    del load.metadata["tags"], shows.metadata["tags"]
+    del load.metadata["tags"]
+    shows.metadata.explorer = {"recorded": ["sort", "layer"]}
     *_, call = explorer_calls(new_notebook(cells=[load, other, shows]))
-    assert (call.definitions, call.stored) == ("", False)
+    assert (call.definitions, call.stored, call.recorded) == ("", False, ("sort", "layer"))
+
+
+def test_every_cell_that_shows_an_explorer_is_marked_and_no_other():
+    for path in notebook_paths():
+        notebook = read(path)
+        for cell, call in zip(notebook.cells, explorer_calls(notebook), strict=True):
+            shows = any(line.startswith("Explorer: ") for line in lines_of(cell))
+            assert shows == (call is not None), (path.stem, cell.source)
+
+
+def test_a_name_of_no_control_is_refused():
+    with pytest.raises(ValueError, match="must be controls of softmax, got scores"):
+        recordings.recorded_controls(softmax_explorer(), ("scores",), 640)
 
 
 def test_every_recording_that_a_notebook_needs_is_stored_and_no_other():

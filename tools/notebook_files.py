@@ -25,7 +25,9 @@ LANGUAGE = {
     "pygments_lexer": "ipython3",
 }
 DEFINES = "defines"  # the tag of a cell that an explorer needs, and that prints nothing
-STORED = "recording-stored"  # that of an explorer whose recording is kept with the project
+# Metadata of a cell that ends in an explorer: "recorded" names the controls that the book records,
+# where its first ones are not those that matter; "stored" keeps the recording with the project.
+EXPLORER = "explorer"
 ANSWER = re.compile(r"<summary>Answer</summary>.*?```python\n(.*?)```", re.DOTALL)
 
 
@@ -92,12 +94,13 @@ def printed(cell: nbformat.NotebookNode) -> str:
 
 @dataclass(frozen=True)
 class ExplorerCall:
-    """The explorer that a cell ends in: ``attention_explorer(CausalAttention, seed=5)``."""
+    """The explorer that a marked cell ends in: ``attention_explorer(CausalAttention, seed=5)``."""
 
     function: str
     given: tuple[str, ...]  # what it is given without a name, such as a class: by its name
     cell: str  # the source of the cell
     definitions: str  # what the notebook imports and defines before it, where it is given anything
+    recorded: tuple[str, ...] = ()  # names of controls; none: the first that fit
     stored: bool = False  # whether its recording is kept with the project
 
     @property
@@ -119,21 +122,22 @@ class ExplorerCall:
 
 
 def explorer_calls(notebook: nbformat.NotebookNode) -> list[ExplorerCall | None]:
-    """Return the explorer that each cell ends in, None for a cell that ends in something else."""
+    """Return the explorer that each marked cell ends in, None for any other cell."""
     calls: list[ExplorerCall | None] = []
     defined: list[ast.stmt] = []
     for cell in notebook.cells:
         statements = ast.parse(cell.source).body if cell.cell_type == "code" else []
         whole = DEFINES in tags(cell)
         defined += [statement for statement in statements if whole or _defines(statement)]
-        call = getattr(statements[-1], "value", None) if statements else None
-        if isinstance(call, ast.Call) and ast.unparse(call.func) in explorers.__all__:
-            given = tuple(argument.id for argument in call.args if isinstance(argument, ast.Name))
-            before = "\n".join(map(ast.unparse, defined)) if call.args else ""
-            stored = STORED in tags(cell)
-            calls.append(ExplorerCall(ast.unparse(call.func), given, cell.source, before, stored))
-        else:
+        mark = cell.metadata.get(EXPLORER)
+        if mark is None:
             calls.append(None)
+            continue
+        call = statements[-1].value
+        given = tuple(argument.id for argument in call.args if isinstance(argument, ast.Name))
+        before = "\n".join(map(ast.unparse, defined)) if call.args else ""
+        recorded, stored = tuple(mark.get("recorded", ())), mark.get("stored", False)
+        calls.append(ExplorerCall(call.func.id, given, cell.source, before, recorded, stored))
     return calls
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from tools.notebook_files import NOTEBOOKS, notebook_paths, read
+from tools.notebook_files import NOTEBOOKS, explorer_calls, notebook_paths, read
 from tools.translations.blocks import replace
 
 DATA = NOTEBOOKS.parent / "docs" / "question_data.json"
@@ -54,17 +54,17 @@ def sections(name: str) -> dict[str, str]:
 
 @cache
 def in_class() -> dict[str, tuple[str, str]]:
-    """Return for each exercise and explorer its notebook and heading: ``"02c"``, ``"softmax"``."""
-    found = {}
+    """Return for each exercise, ``"02c"``, and explorer its notebook and heading."""
+    found: dict[str, tuple[str, str]] = {}
     for path in notebook_paths():
-        heading = ""
-        for cell in read(path).cells:
+        heading, notebook = "", read(path)
+        for cell, call in zip(notebook.cells, explorer_calls(notebook), strict=True):
             if cell.cell_type == "markdown":
                 heading = (re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE) or [heading])[-1]
                 if exercise := re.match(r"Exercise (\w+):", heading):
                     found[exercise[1]] = (path.stem, heading)
-            elif explorer := re.search(r"^(\w+)_explorer\(", cell.source, re.MULTILINE):
-                found.setdefault(explorer[1], (path.stem, heading))
+            elif call:
+                found.setdefault(call.function, (path.stem, heading))
     return found
 
 

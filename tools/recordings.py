@@ -34,13 +34,6 @@ MOST_STATES = (640, 320, 160, 80)  # as many as fit into the largest size
 MOST_STEPS = 11
 STEPS = {"angle": 26, "length_a": 21}  # of what is dragged, more
 LARGEST = 400_000  # bytes
-# What to record where the first controls of an explorer are not the ones that matter.
-RECORDED = {
-    "attention_explorer": ("made", "seed", "d_out", "num_heads"),
-    "positions_explorer": ("scheme", "start", "first"),
-    "induction_heads_explorer": ("layers", "residual", "letter"),
-    "model_explorer": ("sort", "off", "layer", "head"),
-}
 # What is recorded of a text that a reader types. Beside it nothing is sorted and no row is clicked:
 # there would be too many states.
 FIVE = "18.6 17.3 17.4 18.7 23.2"
@@ -73,10 +66,13 @@ def choices(control: Control, settings: Settings, thin: bool = True) -> list[Cho
     return [(label, value) for label, value in pairs if value in kept]
 
 
-def recorded_controls(function: str, explorer: Explorer, most: int) -> list[Control]:
-    """Return the controls that a recording moves: those named above, or the first that fit."""
-    if function in RECORDED:
-        chosen = [control for control in explorer.controls if control.name in RECORDED[function]]
+def recorded_controls(explorer: Explorer, names: Collection[str], most: int) -> list[Control]:
+    """Return the controls that a recording moves: those named, or the first that fit."""
+    unknown = set(names) - {control.name for control in explorer.controls}
+    if unknown:
+        raise ValueError(f"what is recorded must be controls of {explorer.name}, got {unknown}")
+    if names:
+        chosen = [control for control in explorer.controls if control.name in names]
         typed = any(isinstance(control, TextField) for control in chosen)
         return [control for control in chosen if not (typed and control.name == "sort")]
     chosen, states = [], 1
@@ -126,12 +122,12 @@ def without_drags(shown: str, recorded: Collection[str]) -> str:
 
 
 class Recording:
-    """All states of an explorer's main controls."""
+    """All states of an explorer's main controls: those that are named, or the first that fit."""
 
-    def __init__(self, function: str, explorer: Explorer, most: int):
+    def __init__(self, explorer: Explorer, names: Collection[str], most: int):
         self.explorer = explorer
         self.start = explorer.settings
-        controls = recorded_controls(function, explorer, most)
+        controls = recorded_controls(explorer, names, most)
         typed = any(isinstance(control, TextField) for control in controls)
         self.clicked = {} if typed else clicked_settings(explorer)
         self.others = [control for control in controls if control.name not in self.clicked]
@@ -259,7 +255,7 @@ def record(call: ExplorerCall) -> dict[str, str]:
     explorer = call.build()
     for most in MOST_STATES:
         explorer.reset()
-        recording = Recording(call.function, explorer, most)
+        recording = Recording(explorer, call.recorded, most)
         data = json.dumps(recording.data(), separators=(",", ":"), ensure_ascii=False)
         packed = base64.b64encode(zlib.compress(data.encode(), 9)).decode()
         if len(packed) <= LARGEST:

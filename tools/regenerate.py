@@ -20,21 +20,24 @@ from traitlets.config import Config
 
 from tools import recordings
 from tools.notebook_files import (
+    EXPLORER,
     KERNEL,
     LANGUAGE,
     NOTEBOOKS,
     explorer_calls,
     notebook_paths,
+    tags,
 )
 from tools.stills import add_stills, photographer
 
-README_NOTEBOOK = "07_fused_multihead.ipynb"
 README_PICTURE = NOTEBOOKS.parent / "docs" / "heads.png"
+SHOWN_IN_README = "readme-picture"  # the tag of the cell that draws it
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-# exemptions from comparison, folded sources and outputs, folded sections and why they are there
-KEPT = ("tags", "jupyter", "jp-MarkdownHeadingCollapsed", "reason")
+# exemptions from comparison, explorers, folded sources and outputs, folded sections and why they
+# are there
+KEPT = ("tags", EXPLORER, "jupyter", "jp-MarkdownHeadingCollapsed", "reason")
 
 
 def execute(notebook: nbformat.NotebookNode, folder: Path) -> None:
@@ -95,19 +98,14 @@ def regenerate(path: Path, page: Page | None = None) -> None:
         if call.stored:
             recordings.store(call, path.stem)
     nbformat.write(notebook, path)
+    for picture in readme_pictures(notebook):
+        README_PICTURE.write_bytes(picture)
 
 
-def save_readme_picture(path: Path) -> None:
-    """Keep the README's picture the one that its notebook shows."""
-    if path.name == README_NOTEBOOK:
-        README_PICTURE.parent.mkdir(exist_ok=True)
-        README_PICTURE.write_bytes(readme_picture(nbformat.read(path, as_version=4)))
-
-
-def readme_picture(notebook: nbformat.NotebookNode) -> bytes:
-    """Return the last grid of heads that a notebook shows, as PNG."""
-    cells = [cell for cell in notebook.cells if cell.source.startswith("head_grid(")]
-    return base64.b64decode(cells[-1].outputs[0].data["image/png"])
+def readme_pictures(notebook: nbformat.NotebookNode) -> list[bytes]:
+    """Return what the cells of a notebook show that draw the README's picture: at most one."""
+    cells = [cell for cell in notebook.cells if SHOWN_IN_README in tags(cell)]
+    return [base64.b64decode(cell.outputs[0].data["image/png"]) for cell in cells]
 
 
 def main() -> int:
@@ -120,7 +118,6 @@ def main() -> int:
             progress.set_postfix_str(path.stem)
             try:
                 regenerate(path, page)
-                save_readme_picture(path)
             except CellExecutionError as error:
                 failed.append(path)
                 progress.write(f"{path.name} was left as it is:\n{error}", file=sys.stderr)

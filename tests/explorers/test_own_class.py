@@ -268,6 +268,8 @@ def test_a_still_runs_the_cell_of_its_class_and_no_other():
         "attention_explorer(Edited)",
     ]
     notebook = new_notebook(cells=[new_code_cell(text) for text in sources])
+    for place in (2, 4, 5):
+        notebook.cells[place].metadata.explorer = {}
     first, second, third = [call for call in explorer_calls(notebook) if call]
     names = ["attention_explorer-Own", "softmax_explorer", "attention_explorer-Edited"]
     assert [call.name for call in (first, second, third)] == names

@@ -18,7 +18,6 @@ from tools import regenerate, stills
 from tools.notebook_files import (
     DEFINES,
     NOTEBOOKS,
-    STORED,
     code_cells,
     notebook_paths,
     printed,
@@ -170,7 +169,8 @@ def test_every_cell_was_run_in_order_and_keeps_no_widget_state(path):
 @pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
 def test_a_cell_exempted_from_comparison_says_why(path):
     for cell in code_cells(read(path)):
-        assert set(tags(cell)) <= {"exercise", "nbval-ignore-output", DEFINES, STORED}, cell.source
+        known = {"exercise", "nbval-ignore-output", DEFINES, regenerate.SHOWN_IN_README}
+        assert set(tags(cell)) <= known, cell.source
         markers = re.search(r"(?im)^#\s*(nbval|pytest)", cell.source)
         assert not markers, "exemptions are tags, not comments"
         if "nbval-ignore-output" in tags(cell):
@@ -194,6 +194,7 @@ class Camera:
 def test_a_still_is_taken_where_the_state_is_another_and_there_is_a_browser():
     def still(source, page, before=None):
         cell = new_code_cell(source, outputs=[new_output("display_data", {"text/plain": "words"})])
+        cell.metadata.explorer = {}
         notebook = new_notebook(cells=[cell])
         stills.add_stills(notebook, before or copy.deepcopy(notebook), page)
         return notebook, notebook.cells[0].outputs[0].data.get("image/png")
