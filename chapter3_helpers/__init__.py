@@ -4,10 +4,10 @@ The lessons lie here, in the order in which they build on one another:
 
     recurrent  dot_products  softmax  trainable_qkv  masking  dropout  causal_attention
     multihead_wrapper  fused_multihead  positions  transformer_block  induction_heads
-    handmade_transformer  grouped_query  performance  tensor_parallel/  real_model  gpt2
+    handmade_transformer  grouped_query  performance  tensor_parallel/  real_model  real_heads
 
 What notebooks share: sentence, lexicon, plots, diagrams/, copy_weights.
-What loaders of published models share: model_files.
+Beside real_model: gpt2, and model_files, what both read published files with.
 What supports them:
 
     tasks/          toy tasks and languages, next-word prediction, the training loop

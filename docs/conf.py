@@ -22,8 +22,8 @@ extensions = [
     "dark",
     "moved",
     "formulas",
-    "glossary",
-    "front_door",
+    "terms",
+    "first_page",
     "passages",
 ]
 exclude_patterns = ["_build", "extensions"]

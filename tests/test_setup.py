@@ -9,6 +9,7 @@ import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Callable
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -19,9 +20,19 @@ from packaging.utils import canonicalize_name
 from rattler import MatchSpec
 
 import chapter3_helpers
+from chapter3_helpers.diagrams import map as map_
+from tools import glossary
 from tools.front_door import project_files
-from tools.notebook_files import notebook_paths, numbered_paths, read
-from tools.regenerate import README_NOTEBOOK, README_PICTURE, readme_picture
+from tools.notebook_files import (
+    NOTEBOOKS,
+    explorer_calls,
+    notebook_paths,
+    numbered_paths,
+    read,
+    tags,
+)
+from tools.regenerate import README_PICTURE, readme_pictures
+from tools.translations import catalogues
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -195,19 +206,82 @@ def test_the_lowest_versions_that_are_tried_are_those_that_are_allowed(tmp_path)
     assert f"torch=={pinned['torch']}" in map(str, pins())
 
 
-def test_every_notebook_has_a_module_tests_and_exercises_of_its_name():
-    names = {
-        "00_why_attention": ["recurrent"],
-        "05_dropout": ["dropout", "causal_attention"],
-        "12_grouped_query_kv_cache": ["grouped_query"],
-        "16_heads_of_a_real_model": ["real_heads"],
-    }
-    for path in numbered_paths():
-        topics = names.get(path.stem, [path.stem.split("_", 1)[1]])
-        for topic in topics:
-            assert importlib.util.find_spec(f"chapter3_helpers.{topic}")
-            assert (ROOT / "tests" / f"test_{topic}.py").exists()
-        assert (ROOT / "chapter3_helpers" / "exercises" / f"{topics[0]}.py").exists()
+# The modules of a notebook that has another name.
+MODULES = {
+    "00_why_attention": ["recurrent"],
+    "05_dropout": ["dropout", "causal_attention"],
+    "12_grouped_query_kv_cache": ["grouped_query"],
+    "16_heads_of_a_real_model": ["real_heads"],
+}
+WITHOUT_EXPLORER = ["09", "13", "14", "15"]
+
+
+def modules(path: Path) -> list[str]:
+    return MODULES.get(path.stem, [path.stem.partition("_")[2]])
+
+
+def contains(file: str, *texts: str) -> bool:
+    text = (ROOT / file).read_text("utf-8")
+    return all(text.count(part) == 1 for part in texts)
+
+
+def links_of_its_place(path: Path) -> bool:
+    """Return whether it and its neighbours lead to one another, in the first and the last cell."""
+    place, paths = numbered_paths().index(path), numbered_paths()
+    beside = {path.name: paths[max(place - 1, 0) : place] + paths[place + 1 : place + 2]}
+    beside |= {other.name: [path] for other in beside[path.name]}
+    return all(
+        f"({target.name})" in cell.source
+        for name, targets in beside.items()
+        for cell in (read(NOTEBOOKS / name).cells[0], read(NOTEBOOKS / name).cells[-1])
+        for target in targets
+    )
+
+
+def row_in_the_map(path: Path) -> bool:
+    cells = [cell.source for cell in read(numbered_paths()[0]).cells]
+    (series,) = [source for source in cells if source.startswith("## The map of the series")]
+    return f"\n| {path.stem}" in series or f"\n| [{path.stem}]({path.name})" in series
+
+
+# What CONTRIBUTING.md lists, and how it is seen that a lesson has it.
+BELONGS: dict[str, Callable[[Path], bool]] = {
+    "module": lambda path: all(
+        importlib.util.find_spec(f"chapter3_helpers.{name}")
+        and re.search(rf"\b{name}\b", chapter3_helpers.__doc__)
+        for name in modules(path)
+    ),
+    "its functions in the book": lambda path: contains(
+        "docs/package.md",
+        *(f"\n.. automodule:: chapter3_helpers.{name}\n" for name in modules(path)),
+    ),
+    "tests": lambda path: all((ROOT / f"tests/test_{name}.py").exists() for name in modules(path)),
+    "exercises": lambda path: (
+        (ROOT / f"chapter3_helpers/exercises/{modules(path)[0]}.py").exists()
+        and any("exercise" in tags(cell) for cell in read(path).cells)
+    ),
+    "explorer": lambda path: any(explorer_calls(read(path))) != (path.stem[:2] in WITHOUT_EXPLORER),
+    "row in the README": lambda path: contains(
+        "README.md", f"\n| [{path.stem}](notebooks/{path.name}) |"
+    ),
+    "row in the map": row_in_the_map,
+    "page in the book": lambda path: contains("docs/index.md", f" <notebooks/{path.stem}>\n"),
+    "picture of the map": lambda path: int(path.stem[:2]) in {*map_.BUILT_IN.values(), *map_.ABOUT},
+    "neighbours": links_of_its_place,
+    "terms": lambda path: any(term.path == path for term in glossary.TERMS),
+    "translation": lambda path: catalogues.path("zh_CN", path.stem).exists(),
+}
+
+
+@pytest.mark.parametrize("path", numbered_paths(), ids=lambda path: path.stem)
+def test_a_lesson_has_all_that_contributing_lists(path):
+    assert [name for name, has in BELONGS.items() if not has(path)] == []
+
+
+def test_what_is_asked_of_a_lesson_is_what_contributing_lists():
+    _, _, text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## What belongs to a n")
+    listed = re.findall(r"^- \*\*(.+?)\*\*: ", text.partition("\n## ")[0], re.MULTILINE)
+    assert listed == [*BELONGS]
 
 
 def test_readme_pages_and_notebooks_link_to_files_that_exist():
@@ -234,8 +308,8 @@ def test_an_open_notebook_is_told_to_install_what_it_can_import_at_once():
 
 
 def test_the_readmes_picture_is_the_notebooks():
-    notebook = read(ROOT / "notebooks" / README_NOTEBOOK)
-    assert README_PICTURE.read_bytes() == readme_picture(notebook)
+    (picture,) = (shown for path in notebook_paths() for shown in readme_pictures(read(path)))
+    assert README_PICTURE.read_bytes() == picture
 
 
 def test_nothing_is_fetched_from_elsewhere():
@@ -245,13 +319,6 @@ def test_nothing_is_fetched_from_elsewhere():
     )
     for path in [*notebook_paths(), *(ROOT / "chapter3_helpers").rglob("*.py")]:
         assert not fetch.search(path.read_text("utf-8")), path.name
-
-
-def test_the_readme_names_the_sources_and_leads_to_every_notebook():
-    readme = (ROOT / "README.md").read_text("utf-8")
-    links = [f"(notebooks/{path.name})" for path in notebook_paths()]
-    for wanted in ("make lab ", "make test ", "Sebastian Raschka", "Theia Vogel", *links):
-        assert wanted in readme
 
 
 def test_the_minutes_of_the_map_are_those_of_the_notebooks_and_the_hours_their_sum():
