@@ -51,7 +51,7 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
 
     Source: exercise 3.1, for every class.
     """
-    sizes, found = _read(source, "source")
+    sizes, source_places = _read(source, "source")
     target_sizes, places = _read(target, "target")
     if sizes != target_sizes:
         raise ValueError(f"target must have {sizes} as source has, got {target_sizes}")
@@ -59,13 +59,13 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     identity = torch.eye(H * D, H * D + 1)  # with zero bias
     writes = []
     for name in places:
-        matrix = _matrix(found[name]) if found[name] else identity
+        matrix = _matrix(source_places[name]) if source_places[name] else identity
         if name in ("key", "value"):
             heads = matrix.unflatten(0, (-1, D))  # (K, D, d_in + 1)
             heads = heads.repeat_interleave(H // len(heads), dim=0)  # one for each query head
             groups = heads.unflatten(0, (_rows(places[name]) // D, -1))
             matrix = groups[:, 0].flatten(0, 1)
-            if not torch.allclose(groups, groups[:, :1], rtol=0, atol=0, equal_nan=True):
+            if (groups[:, 1:] != groups[:, :1]).any():
                 raise ValueError(
                     "source must have equal weights where target shares one between heads, got "
                     f"{name} weights that differ"

@@ -59,12 +59,9 @@ def simple_self_attention(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
     New compared with ``attention_scores``: the scores become weights, the weights mix the tokens.
 
-    Args:
-        x: token embeddings, (..., T, d_in).
-
     Returns:
-        The context vectors (..., T, d_in) and the attention weights (..., T, T), whose rows
-        sum to 1.
+        From tokens (..., T, d_in) the context vectors (..., T, d_in) and the attention weights
+        (..., T, T), whose rows sum to 1.
 
     >>> context, weights = simple_self_attention(torch.eye(2))
     >>> weights

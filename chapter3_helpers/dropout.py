@@ -68,12 +68,7 @@ def mcg31_states(first_draw: int, cells: int) -> np.ndarray:
     The array grows by doubling, since the next n states are the last n times the constant to
     the power of n: a million cells take milliseconds, where a loop over them takes seconds.
 
-    Args:
-        first_draw: what seeds it; the first state is ``first_draw`` modulo m, or 1 if that is 0.
-        cells: how many states.
-
-    Returns:
-        int64 array of shape (cells,).
+    The first state is ``first_draw`` modulo m, or 1 if that is 0. States are int64, (cells,).
 
     >>> mcg31_states(2991312382, 3).tolist()  # the first draw after seed 123
     [843828735, 459765758, 453103405]

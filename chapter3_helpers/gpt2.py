@@ -78,7 +78,7 @@ def load_gpt2(folder: str | Path) -> GPT:
 
 def _lay_out(stored: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return what a file holds as ``nn.Linear`` has it: matrices (out, in), one for each layer."""
-    found = {}
+    layers = {}
     for name, tensor in stored.items():
         name = name.removeprefix("transformer.")
         if re.fullmatch(MASKS, name):
@@ -87,10 +87,10 @@ def _lay_out(stored: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
             tensor = tensor.T.contiguous()  # (in, out) -> (out, in)
         if ".c_attn." in name and tensor.ndim > 0:
             for part, rows in zip(("queries", "keys", "values"), tensor.chunk(3), strict=False):
-                found[name.replace("c_attn", f"c_attn.{part}")] = rows
+                layers[name.replace("c_attn", f"c_attn.{part}")] = rows
         else:
-            found[name] = tensor
-    return found
+            layers[name] = tensor
+    return layers
 
 
 def _empty_model(config: Config) -> GPT:

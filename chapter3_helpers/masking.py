@@ -31,18 +31,12 @@ def causal_mask(T: int, device: torch.device | str | None = None) -> torch.Tenso
 
 
 def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:
-    """Zero the weights of future tokens and scale every row back to a sum of 1.
+    """Zero the weights (..., T, T) of future tokens and scale every row back to a sum of 1.
 
     The sums of the softmax that made ``weights`` had future tokens in them, yet nothing of these
     leaks: the sum of a row divides all of its weights alike, so scaling cancels it. That holds up
     to rounding. Where a future token took nearly all the weight, what is left is imprecise, and a
     row whose visible weights have all underflowed to 0 becomes NaN; ``mask_scores`` avoids both.
-
-    Args:
-        weights: attention weights (..., T, T) after softmax.
-
-    Returns:
-        Weights (..., T, T), zero above the diagonal.
 
     Raises:
         ValueError: ``weights`` is not square: a single row would be broadcast to all queries.
@@ -62,15 +56,9 @@ def mask_then_renormalise(weights: torch.Tensor) -> torch.Tensor:
 
 
 def mask_scores(scores: torch.Tensor) -> torch.Tensor:
-    """Replace the scores of future tokens by -inf, so that softmax gives them weight 0.
+    """Replace scores (..., T, T) of future tokens by -inf, so that softmax gives them weight 0.
 
     New compared with ``mask_then_renormalise``: one softmax does both the hiding and the scaling.
-
-    Args:
-        scores: attention scores (..., T, T) before softmax.
-
-    Returns:
-        Scores (..., T, T), -inf above the diagonal.
 
     Raises:
         ValueError: ``scores`` is not square: a single row would be broadcast to all queries.

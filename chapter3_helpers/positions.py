@@ -78,18 +78,12 @@ def linear_bias(T: int, causal: bool = False) -> torch.Tensor:
 
 
 def alibi_slopes(num_heads: int) -> torch.Tensor:
-    """Choose how steeply each head's penalty grows with the distance.
+    """Choose how steeply each head's penalty grows with the distance: positive slopes (H,).
 
     For a power of two the slopes are 2^(-8/H), 2^(-16/H), ..., 2^(-8): from a head that looks
     close by to one that looks far. For any other number H, the first P heads, P being the largest
     power of two below H, get the slopes of P heads; the others take every second slope of 2P
     heads, whose exponents lie midway between those.
-
-    Args:
-        num_heads: the number of heads H.
-
-    Returns:
-        Tensor (H,) of positive slopes.
 
     >>> alibi_slopes(4)
     tensor([0.2500, 0.0625, 0.0156, 0.0039])
@@ -109,10 +103,6 @@ def alibi_bias(num_heads: int, T: int) -> torch.Tensor:
 
     New compared with ``linear_bias``: one slope per head. The future is visible; the published
     models hide it, as ``mask_scores(scores + alibi_bias(H, T))`` does.
-
-    Args:
-        num_heads: the number of heads H.
-        T: the number of tokens.
 
     Returns:
         Tensor (H, T, T) to add to scores (..., H, T, T) that are already divided by sqrt(D).
@@ -206,18 +196,11 @@ def apply_rotary(x: torch.Tensor, frequencies: torch.Tensor) -> torch.Tensor:
 
 
 def sinusoids(T: int, d: int) -> torch.Tensor:
-    """Compute a vector for each of T positions: where d / 2 clock hands point, as cosine and sine.
+    """Compute float32 vectors (T, d): where d / 2 clock hands point, as cosine and sine.
 
     The hands turn as fast as the pairs of ``rotary_frequencies``. Added to the tokens, the vectors
     take the place of a learned table, and there is one for every position. (The paper puts each
     sine before its cosine; for a model it makes no difference.)
-
-    Args:
-        T: the number of positions.
-        d: numbers per token, even.
-
-    Returns:
-        float32 tensor (T, d).
 
     Raises:
         ValueError: ``d`` is odd.

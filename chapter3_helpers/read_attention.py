@@ -102,13 +102,13 @@ def read_attention(module: nn.Module, name: str = "module") -> AttentionLayers:
     heads = list(module.heads) if isinstance(getattr(module, "heads", None), nn.ModuleList) else []
     projections = ("W_query", "W_key", "W_value")
     if isinstance(module, nn.MultiheadAttention):
-        found = [[Projection(module, part, 3)] for part in range(3)]
+        parts = [[Projection(module, part, 3)] for part in range(3)]
     elif isinstance(getattr(module, "W_qkv", None), nn.Module):
-        found = [[Projection(module.W_qkv, part, 3)] for part in range(3)]
+        parts = [[Projection(module.W_qkv, part, 3)] for part in range(3)]
     elif isinstance(module, nn.Module) and all(
         hasattr(one, W) for one in heads or [module] for W in projections
     ):
-        found = [[Projection(getattr(one, W)) for one in heads or [module]] for W in projections]
+        parts = [[Projection(getattr(one, W)) for one in heads or [module]] for W in projections]
     else:
         raise TypeError(
             f"{name} must be a module with W_query, W_key and W_value, or with W_qkv, or with an "
@@ -116,7 +116,7 @@ def read_attention(module: nn.Module, name: str = "module") -> AttentionLayers:
             f"{described(module)}"
         )
     return AttentionLayers(
-        *found,
+        *parts,
         out_proj=getattr(module, "out_proj", None),
         num_heads=len(heads) or getattr(module, "num_heads", 1),
         theta=getattr(module, "theta", None),

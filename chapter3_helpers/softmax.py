@@ -36,14 +36,12 @@ def softmax(scores: torch.Tensor, dim: int = -1) -> torch.Tensor:
     New compared with ``softmax_naive``: the largest score is subtracted first. That changes
     nothing, since the factor exp(-max) cancels from the quotient, and no exponential exceeds 1.
 
-    Args:
-        scores: any floating-point tensor; entries of -inf get weight 0.
-        dim: the dimension whose entries share a total of 1.
+    Arguments are those of ``softmax_naive``. Entries of -inf get weight 0; a row of nothing else is
+    NaN, since there is nothing among which a weight of 1 could be shared.
 
     Returns:
         Weights of the shape and dtype of ``scores``, computed in that dtype; in float16 a sum
-        over more than 65504 entries can overflow. A row of nothing but -inf is NaN: there is
-        nothing among which a weight of 1 could be shared.
+        over more than 65504 entries can overflow.
 
     >>> softmax(torch.tensor([1.0, 2.0, 3.0]))
     tensor([0.0900, 0.2447, 0.6652])

@@ -129,10 +129,8 @@ class GPT(nn.Module):
     Args:
         vocab_size: how many tokens there are to choose from.
         d: numbers per token, in every layer.
-        context_length: the most tokens it will read at once.
         num_layers: how many blocks, one after another.
-        num_heads: how many heads share ``d`` in each block.
-        dropout: as in ``TransformerBlock``.
+        context_length, num_heads, dropout: as in ``TransformerBlock``.
 
     >>> _ = torch.manual_seed(123)
     >>> model = GPT(vocab_size=11, d=6, context_length=5, num_layers=2, num_heads=3)
@@ -181,10 +179,7 @@ class MinimalLanguageModel(nn.Module):
             --> feed-forward --> output --> logits (..., T, vocab_size)
 
     Args:
-        vocab_size: how many tokens there are to choose from.
-        d: numbers per token, in every layer.
-        context_length: the most tokens it will read at once.
-        num_heads: how many heads share ``d``.
+        vocab_size, d, context_length, num_heads: as in ``GPT``.
 
     >>> _ = torch.manual_seed(123)
     >>> model = MinimalLanguageModel(vocab_size=11, d=6, context_length=5, num_heads=2)

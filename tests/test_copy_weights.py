@@ -217,12 +217,9 @@ def wide_keys() -> nn.Module:
         (in_a_list(), f"{AN_ATTENTION}torch.nn.modules.module.Module$"),
         (wide_keys(), "have key heads that its 3 query heads can share, got 21 numbers"),
         (MultiHeadAttention, f"{AN_ATTENTION}the class MultiHeadAttention itself, not a module"),
-        (None, f"{AN_ATTENTION}NoneType"),
         (torchs(kdim=4, vdim=6), f"{NO_MORE}kdim=4, vdim=6, add_bias_kv=False and add_zero_attn=F"),
         (torchs(add_bias_kv=True), f"{NO_MORE}kdim=15, vdim=15, add_bias_kv=True and add_zero_a"),
-        (torchs(add_zero_attn=True), f"{NO_MORE}kdim=15.* add_bias_kv=False and add_zero_attn=Tr"),
         (replaced("W_query"), rf"have torch\.nn\.Linear .*, got {__name__}\.Linear\. Copy before"),
-        (replaced("out_proj"), rf"have torch\.nn\.Linear .*, got {__name__}\.Linear\. Copy before"),
     ],
 )
 def test_what_is_no_known_module_is_refused_on_either_side(strange, words):
@@ -297,14 +294,6 @@ def test_heads_that_differ_cannot_share_keys():
     refuses(ValueError, message, source, target)
 
 
-def test_shared_keys_may_hold_what_is_not_a_number():
-    source, target = grouped(2), grouped(2)
-    with torch.no_grad():
-        source.W_key.weight[0, 0] = torch.nan
-    copy_weights(source, target)
-    assert target.W_key.weight.isnan().nonzero().tolist() == [[0, 0]]
-
-
 def test_rotary_positions_must_agree():
     source = MultiHeadAttention(12, 12, 7, 0.0, 6).double()
     with pytest.raises(ValueError, match=r"head_dim=2 as source has, got .*theta=10000"):
@@ -314,13 +303,10 @@ def test_rotary_positions_must_agree():
     copy_weights(grouped(2, rotary=True, theta=10000), grouped(2, rotary=True, theta=10000.0))
 
 
-@pytest.mark.parametrize(
-    "compute", [nn.utils.parametrizations.weight_norm, nn.utils.parametrizations.orthogonal]
-)
-def test_a_target_that_computes_its_weights_is_refused(compute):
+def test_a_target_that_computes_its_weights_is_refused():
     source = MultiHeadAttention(12, 12, 7, 0.0, 6)
     target = MultiHeadAttention(12, 12, 7, 0.0, 6)
-    compute(target.W_value)
+    nn.utils.parametrizations.weight_norm(target.W_value)
     refuses(ValueError, "target must keep its weights as parameters, got one", source, target)
     copy_weights(target, source)  # as a source it will do
     x = torch.rand(5, 12)

@@ -1,7 +1,7 @@
 """A reader edits the class of a notebook, as its text invites to: what the later cells then show.
 
 The cells run in one namespace, without a kernel. What takes long and teaches nothing about an edit
-is left out: timings, another training, sizes that are large for their memory.
+is left out, as its tag says: timings, another training, sizes that are large for their memory.
 """
 
 import ast
@@ -12,25 +12,9 @@ from typing import Any
 
 import pytest
 import torch
+from nbformat import NotebookNode
 
-from tools.notebook_files import NOTEBOOKS, code_cells, read, tags
-
-SLOW = (
-    "perf_counter",
-    "pronouns.train(",
-    "rows.values()",
-    "riddles.train(",
-    'for reads in ("differently", "alike")',
-    "multihead_wrapper_explorer()",
-    "(1, 1024, 256)",
-    "GPT-2's largest",
-    "docstring_words()",
-    "measure_limits()",
-    "in_turn(",
-    "time_and_memory(",
-    "in schemes.items()",
-    "measure_memory(",
-)
+from tools.notebook_files import NOTEBOOKS, SLOW, code_cells, read, tags
 
 
 class Skipped:
@@ -39,11 +23,11 @@ class Skipped:
     def __init__(self) -> None:
         self.names: set[str] = set()
 
-    def takes(self, source: str) -> bool:
-        names = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
+    def takes(self, cell: NotebookNode) -> bool:
+        names = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Name)]
         stored = {name.id for name in names if isinstance(name.ctx, ast.Store)}
         loaded = {name.id for name in names} - stored
-        left_out = any(part in source for part in SLOW) or bool(loaded & self.names)
+        left_out = SLOW in tags(cell) or bool(loaded & self.names)
         self.names = self.names | stored if left_out else self.names - stored
         return left_out
 
@@ -70,19 +54,19 @@ def in_words(value: Any) -> str:
 
 
 @functools.cache
-def start(notebook: str, name: str) -> tuple[dict[str, Any], torch.Tensor, list[str]]:
+def start(notebook: str, name: str) -> tuple[dict[str, Any], torch.Tensor, list[NotebookNode]]:
     """Run the cells above the one that defines a name; return the namespace, the state of the
-    random generator, and the sources from that cell on, without exercises."""
+    random generator, and the cells from that one on, without exercises."""
     cells = code_cells(read(NOTEBOOKS / f"{notebook}.ipynb"))
-    sources = [cell.source for cell in cells if "exercise" not in tags(cell)]
+    cells = [cell for cell in cells if "exercise" not in tags(cell)]
     heads = (f"class {name}(", f"def {name}(", f"{name} = ")
-    (place,) = [i for i, s in enumerate(sources) if s.startswith(heads)]
+    (place,) = [i for i, cell in enumerate(cells) if cell.source.startswith(heads)]
     space: dict[str, Any] = {"__name__": notebook}
     skipped = Skipped()
-    for source in sources[:place]:
-        if not skipped.takes(source):
-            run(source, space)
-    return space, torch.get_rng_state(), sources[place:]
+    for cell in cells[:place]:
+        if not skipped.takes(cell):
+            run(cell.source, space)
+    return space, torch.get_rng_state(), cells[place:]
 
 
 @functools.cache
@@ -91,11 +75,11 @@ def shown(notebook: str, name: str, old: str = "", new: str = "") -> dict[str, s
     space, random_state, (definition, *later) = start(notebook, name)
     space, skipped, found = dict(space), Skipped(), {}
     torch.set_rng_state(random_state)
-    assert old in definition
-    run(definition.replace(old, new, 1), space)
-    for source in later:
-        if not skipped.takes(source):
-            found[source] = run(source, space)
+    assert old in definition.source
+    run(definition.source.replace(old, new, 1), space)
+    for cell in later:
+        if not skipped.takes(cell):
+            found[cell.source] = run(cell.source, space)
     return found
 
 

@@ -57,6 +57,8 @@ def publish(folder):
 
 def test_logits_weights_and_generated_tokens_are_theirs(theirs, folder):
     ours = load_gpt2(folder)
+    assert not any(module.training for module in ours.modules())
+    assert (ours.output.weight is ours.embedding.weight) == theirs.config.tie_word_embeddings
     ids = torch.randint(30, (2, CONTEXT))
     expected = theirs(ids, output_attentions=True)
     torch.testing.assert_close(ours(ids), expected.logits, atol=1e-4, rtol=1e-5)
@@ -67,15 +69,6 @@ def test_logits_weights_and_generated_tokens_are_theirs(theirs, folder):
     for _ in range(20):
         written = torch.cat([written, ours(written)[:, -1:].argmax(dim=-1)], dim=-1)
     assert written.equal(wanted)
-
-
-def test_the_model_is_whole_quiet_and_as_large_as_theirs(theirs, folder):
-    ours = load_gpt2(folder)
-    assert not any(module.training for module in ours.modules())
-    assert not any(parameter.is_meta for parameter in ours.parameters())
-    count = sum(parameter.numel() for parameter in ours.parameters())
-    assert count == sum(parameter.numel() for parameter in theirs.parameters())
-    assert ours.context_length == CONTEXT
 
 
 # what is refused
@@ -101,22 +94,15 @@ def change_config(files, **changes):
     ("name", "value", "words"),
     [
         ("model_type", "llama", "must say model_type = 'gpt2', got 'llama'"),
-        ("model_type", "taken out", "must say model_type = 'gpt2', got None"),
         ("activation_function", "relu", "= 'gelu_new' or 'gelu_pytorch_tanh', got 'relu'"),
         ("scale_attn_weights", False, "must say scale_attn_weights = True, got False"),
         ("scale_attn_by_inverse_layer_idx", True, "scale_attn_by_inverse_layer_idx = False"),
         ("add_cross_attention", True, "must say add_cross_attention = False, got True"),
-        ("n_head", "taken out", "must say n_head, a whole number of at least 1, got None"),
-        ("n_head", 0, "must say n_head, a whole number of at least 1, got 0"),
-        ("n_inner", 0, "must say n_inner, a whole number of at least 1, got 0"),
-        ("layer_norm_epsilon", "1e-5", "must say layer_norm_epsilon, a number .*, got '1e-5'"),
         ("n_head", 4, "d_out must be divisible by num_heads, got 6 and 4"),
         ("n_layer", 3, "must hold h.2.ln_1.weight for the sizes that it says, got none"),
-        ("n_layer", 1, "the tensors of this model and no others, got h.1.attn.c_attn.keys.bias as"),
         ("n_embd", 8, r"must hold wte.weight as \(11, 8\), for the sizes .*, got \(11, 6\)"),
         ("n_inner", 20, r"must hold h.0.mlp.c_fc.weight as \(20, 6\), .*, got \(24, 6\)"),
         ("tie_word_embeddings", False, "must hold lm_head.weight for the sizes"),
-        ("tie_word_embeddings", "no", "must say tie_word_embeddings = True or False, got 'no'"),
     ],
 )
 def test_a_config_of_another_model_is_refused(files, name, value, words):
@@ -165,11 +151,6 @@ def test_an_output_layer_that_differs_from_the_embedding_is_kept(files):
     stored["lm_head.weight"] = torch.randn(11, 6)
     save_file(stored, files / "model.safetensors")
     assert load_gpt2(files).output.weight.equal(stored["lm_head.weight"])
-
-
-def test_a_text_that_is_too_long_is_refused(files):
-    with pytest.raises(ValueError, match="at most 40 tokens fit, got 41"):
-        load_gpt2(files)(torch.zeros(41, dtype=torch.int64))
 
 
 @pytest.mark.parametrize("there", [True, False])

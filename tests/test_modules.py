@@ -1,7 +1,6 @@
 """What holds for every attention module, whatever it computes inside."""
 
 import copy
-import math
 import pickle
 from collections.abc import Callable
 
@@ -104,9 +103,6 @@ def test_each_head_of_a_wrapper_asks_for_itself(call):
         ("grouped", {"num_kv_heads": 4}, "num_heads must be divisible by num_kv_heads, got 6 and"),
         ("grouped", {"d_model": 18}, "head_dim must be even .*, got 3 and 10000.0"),
         ("grouped", {"theta": 0.0}, "theta positive and finite, got 4 and 0.0"),
-        ("grouped", {"theta": -10.0}, "theta positive and finite, got 4 and -10.0"),
-        ("grouped", {"theta": math.nan}, "theta positive and finite, got 4 and nan"),
-        ("grouped", {"theta": math.inf}, "theta positive and finite, got 4 and inf"),
     ],
 )
 def test_heads_that_cannot_share_or_turn_are_refused(kind, change, words):

@@ -286,11 +286,6 @@ def test_the_table_of_shapes_is_what_its_code_gives(column, made, other):
     assert differ == other
 
 
-def test_no_shape_of_a_table_breaks_at_the_end_of_a_line():
-    tables = [cell.source for cell in PAGE.cells if "|---|" in cell.source]
-    assert not re.findall(r"\| (\([^)`|]* [^)`|]*\))", "\n".join(tables))
-
-
 def test_the_numbers_of_parameters_are_those_of_the_cell():
     block = run(CELL)[0]["Block"](768, 12, 0.0)
     counts = {

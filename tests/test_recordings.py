@@ -86,7 +86,7 @@ def test_what_was_not_recorded_has_no_click(asked):
 
 def test_where_controls_return_to_when_another_is_chosen_is_recorded():
     sorted_by = model_explorer(WEIGHTS, TOKENS)
-    labels, _, _, returned = recordings.Recording(sorted_by, RECORDED, 640).tree
+    labels, _, _, returned = recordings.Recording(sorted_by, ("sort", "layer", "head"), 640).tree
     assert returned[0] == {}  # as handed over: it stays
     for name, goes_to in zip(labels[1:], returned[1:], strict=True):
         sorted_by.widgets["sort"].value = name
@@ -152,7 +152,7 @@ def test_every_cell_that_shows_an_explorer_is_marked_and_no_other():
 
 
 def test_a_name_of_no_control_is_refused():
-    with pytest.raises(ValueError, match="must be controls of softmax, got scores"):
+    with pytest.raises(ValueError, match=r"must be controls of softmax, got \{'scores'\}"):
         recordings.recorded_controls(softmax_explorer(), ("scores",), 640)
 
 

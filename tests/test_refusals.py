@@ -16,7 +16,6 @@ from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.handmade_transformer import (
     MODEL,
     accuracy,
-    complete,
     forward,
     tokenize,
 )
@@ -34,7 +33,6 @@ from chapter3_helpers.sentence import embed_text
 from chapter3_helpers.transformer_block import (
     GPT,
     MinimalLanguageModel,
-    TransformerBlock,
 )
 
 V, T = ValueError, TypeError
@@ -70,38 +68,30 @@ REFUSED = [
     (lambda: embed_text(["a"]), T, "text must be a string, got list"),
     (lambda: embed_by_features(7), T, "text must be a string"),
     # masking
-    (lambda: mask_scores(ones(5, 6)), V, "scores must be square, (..., T, T), got (5, 6)"),
     (lambda: mask_scores(ones(1, 6)), V, "scores must be square, (..., T, T), got (1, 6)"),
     (lambda: mask_then_renormalise(ones(1, 6)), V, "weights must be square, (..., T, T), got"),
     # dropout
     (lambda: drop(p=1.0), V, "p must be in [0, 1), got 1.0"),
-    (lambda: drop(p=-0.1), V, "p must be in [0, 1), got -0.1"),
     (lambda: drop(p=math.nan), V, "p must be in [0, 1), got nan"),
     (lambda: drop(generator="cuda"), V, "generator must be one of native, mkl, got 'cuda'"),
     # positions
     (lambda: LearnedPositions(5, 3)(ones(6, 3)), V, "at most 5 tokens fit, got 6"),
-    (lambda: LearnedPositions(1, 3)(ones(6, 3)), V, "at most 1 tokens fit, got 6"),
-    (lambda: turn(frequencies=TABLE[:4]), V, "(T, D / 2) = (5, 3), got torch.complex64 (4, 3)"),
     (lambda: turn(frequencies=TABLE[:1]), V, "(T, D / 2) = (5, 3), got torch.complex64 (1, 3)"),
     (lambda: turn(frequencies=TABLE[:, :1]), V, "(T, D / 2) = (5, 3), got torch.complex64 (5, 1)"),
     (lambda: turn(frequencies=TABLE.angle()), V, "must be complex, ... got torch.float32 (5, 3)"),
     (lambda: rotary_frequencies(5, 2), V, "head_dim must be even ... got 5 and 10000.0"),
     (lambda: rotary_frequencies(6, 2, 0), V, "theta positive and finite, got 6 and 0"),
-    (lambda: rotary_frequencies(6, 2, -3.0), V, "theta positive and finite, got 6 and -3.0"),
     (lambda: rotary_frequencies(6, 2, math.nan), V, "theta positive and finite, got 6 and nan"),
     (lambda: rotary_frequencies(6, 2, math.inf), V, "theta positive and finite, got 6 and inf"),
     (lambda: sinusoids(2, 5), V, "d must be even, got 5"),
     (lambda: turn(x=ones(2, 5, 3, 6)), V, "= (3, 3), got torch.complex64 (5, 3)"),  # (B, T, H, D)
     # transformer block
-    (lambda: TransformerBlock(6, 2, 5)(ones(6, 6)), V, "at most 5 tokens fit, got 6"),
     (lambda: GPT(7, 4, 3, 1, 2)(zeros(4)), V, "at most 3 tokens fit, got 4"),
     (lambda: minimal()(zeros(4)), V, "at most 3 tokens fit, got 4"),
     # handmade transformer
     (lambda: tokenize(""), V, "text must hold at least one character, got ''"),
     (lambda: tokenize("aXb"), V, "text must hold only a and b, got 'X' in 'aXb'"),
-    (lambda: complete("aä"), V, "text must hold only a and b, got 'ä'"),
     (lambda: accuracy("aab"), V, "text must hold at least 4 characters, got 'aab'"),
-    (lambda: accuracy("aabX"), V, "text must hold only a and b, got 'X' in 'aabX'"),
     (lambda: forward([0] * 6, MODEL), V, "at most 5 tokens fit, got 6"),
     (lambda: changed_model("W_out", (0, 0), 1.0), V, "name must be one of token_emb"),
     (lambda: changed_model("W_key", (8, 0), 1.0), V, "a place in W_key (8, 8), got (8, 0)"),

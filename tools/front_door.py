@@ -69,11 +69,11 @@ def project_files() -> list[Path]:
         inside = f"/{path.relative_to(ROOT).as_posix()}"
         return not any(fnmatch(path.name, name) or fnmatch(inside, name) for name in ignored)
 
-    found = []
+    files_kept = []
     for folder, folders, files in os.walk(ROOT):
         folders[:] = [name for name in folders if kept(Path(folder, name))]
-        found += [Path(folder, name) for name in files if kept(Path(folder, name))]
-    return sorted(found)
+        files_kept += [Path(folder, name) for name in files if kept(Path(folder, name))]
+    return sorted(files_kept)
 
 
 def write_archive(path: Path) -> None:

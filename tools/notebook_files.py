@@ -25,6 +25,7 @@ LANGUAGE = {
     "pygments_lexer": "ipython3",
 }
 DEFINES = "defines"  # the tag of a cell that an explorer needs, and that prints nothing
+SLOW = "slow"  # that of a cell that takes long and says nothing about an edit of a class
 # Metadata of a cell that ends in an explorer: "recorded" names the controls that the book records,
 # where its first ones are not those that matter; "stored" keeps the recording with the project.
 EXPLORER = "explorer"

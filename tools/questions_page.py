@@ -42,30 +42,30 @@ def anchor(heading: str) -> str:
 @cache
 def sections(name: str) -> dict[str, str]:
     """Return for each heading of a notebook where it stands: ``"path"`` or ``"fold"``."""
-    found = {}
+    places = {}
     for cell in read(NOTEBOOKS / f"{name}.ipynb").cells:
         if cell.cell_type != "markdown":
             continue
         folded = cell.metadata.get("jp-MarkdownHeadingCollapsed")
         for heading in re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE):
-            found[heading] = "fold" if folded or heading.startswith("Exercise ") else "path"
-    return found
+            places[heading] = "fold" if folded or heading.startswith("Exercise ") else "path"
+    return places
 
 
 @cache
 def in_class() -> dict[str, tuple[str, str]]:
     """Return for each exercise, ``"02c"``, and explorer its notebook and heading."""
-    found: dict[str, tuple[str, str]] = {}
+    places: dict[str, tuple[str, str]] = {}
     for path in notebook_paths():
         heading, notebook = "", read(path)
         for cell, call in zip(notebook.cells, explorer_calls(notebook), strict=True):
             if cell.cell_type == "markdown":
                 heading = (re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE) or [heading])[-1]
                 if exercise := re.match(r"Exercise (\w+):", heading):
-                    found[exercise[1]] = (path.stem, heading)
+                    places[exercise[1]] = (path.stem, heading)
             elif call:
-                found.setdefault(call.function, (path.stem, heading))
-    return found
+                places.setdefault(call.function, (path.stem, heading))
+    return places
 
 
 def address(place: str) -> str:

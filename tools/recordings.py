@@ -87,14 +87,14 @@ def recorded_controls(explorer: Explorer, names: Collection[str], most: int) -> 
 def clicked_settings(explorer: Explorer) -> dict[str, set[Any]]:
     """Return the settings that a click on the first picture can change, with the values that it
     can give them, none where they are numbers of queries or keys."""
-    found: dict[str, set[Any]] = {}
+    clicked: dict[str, set[Any]] = {}
     for panel in explorer.panels(explorer.settings):
         for side, name in (getattr(panel, "click", None) or {}).items():
             if side in NUMBERS:
-                found[name] = set()
-            elif side in explorer.settings and found.get(side) != set():
-                found.setdefault(side, {explorer.settings[side]}).add(name)
-    return found
+                clicked[name] = set()
+            elif side in explorer.settings and clicked.get(side) != set():
+                clicked.setdefault(side, {explorer.settings[side]}).add(name)
+    return clicked
 
 
 def without_clicks(shown: str, recorded: Collection[str]) -> str:
@@ -182,7 +182,7 @@ class Recording:
 
     def returned(self, control: Control, settings: Settings) -> dict[str, str]:
         """Return where other recorded controls go when one is chosen, wherever they have been."""
-        found = {}
+        goes_to = {}
         for other in self.controls:
             if isinstance(other, Steps) and control.name in other.returns_when:
                 ends = other.choices(settings)[:: max(1, len(other.choices(settings)) - 1)]
@@ -192,8 +192,8 @@ class Recording:
                     label = (
                         name for name, end in other.choices(settings) if end == settings[other.name]
                     )
-                    found[other.name] = next(label)
-        return found
+                    goes_to[other.name] = next(label)
+        return goes_to
 
     def steps(self, control: Control, settings: Settings) -> list[Choice]:
         """Return the choices of a control that are recorded: those that a click can make."""
@@ -239,9 +239,9 @@ class Recording:
         }
 
 
-def number(known: dict[Any, int], thing: Any) -> int:
-    """Return the number of a thing, a new one if it was not met before."""
-    return known.setdefault(thing, len(known))
+def number(known: dict[Any, int], piece: Any) -> int:
+    """Return the number of a piece, a new one if it was not met before."""
+    return known.setdefault(piece, len(known))
 
 
 def write_shared(folder: Path) -> None:

@@ -44,7 +44,7 @@ class Section:
     code: list[str] = field(default_factory=list)
 
 
-found: dict[str, list[Section]] = {}  # by page; filled while pages are written
+sections_of_page: dict[str, list[Section]] = {}  # by page; filled while pages are written
 
 
 def collect(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -89,7 +89,7 @@ def collect(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         section.names += [*term.names, *term.chinese]
     if docname.endswith(QUESTIONS.stem):  # the sections that answer are found themselves
         kept = [section for section in kept if section.title == UNANSWERED]
-    found[docname] = kept
+    sections_of_page[docname] = kept
 
 
 def times_named(term: Term, section: Section) -> int:
@@ -155,7 +155,11 @@ def add_scripts(app: Sphinx, page: str, *_: Any) -> None:
 def write(app: Sphinx, error: Exception | None) -> None:
     """Write all sections as a script, which a page that was opened from a file can load."""
     if error is None:
-        sections = [asdict(section) for page in sorted(found) for section in found[page]]
+        sections = [
+            asdict(section)
+            for page in sorted(sections_of_page)
+            for section in sections_of_page[page]
+        ]
         data = json.dumps(sections, ensure_ascii=False, separators=(",", ":"))
         same = [*json.loads(SAME_WORDS.read_text("utf-8"))]
         same += [[*term.names, *term.chinese] for term in TERMS]

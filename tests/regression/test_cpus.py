@@ -26,14 +26,6 @@ OTHER = "1 of 3 cells print something else: rounding cell 2"
             "Not varied: no AVX-512 here, MKL_ENABLE_INSTRUCTIONS does nothing here.",
             True,
         ),
-        (
-            "DEFAULT",
-            [None, None],
-            dict.fromkeys(cpus.CORNERS, OTHER),
-            f"SSE4.2, as it is, noise: {OTHER}. Not varied: no AVX2 here, no AVX-512 here, "
-            "MKL_ENABLE_INSTRUCTIONS does nothing here.",
-            True,
-        ),
     ],
 )
 def test_the_last_line(monkeypatch, capsys, capability, instructions, found, last, failed):

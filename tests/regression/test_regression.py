@@ -18,6 +18,7 @@ from tools import regenerate, stills
 from tools.notebook_files import (
     DEFINES,
     NOTEBOOKS,
+    SLOW,
     code_cells,
     notebook_paths,
     printed,
@@ -169,7 +170,7 @@ def test_every_cell_was_run_in_order_and_keeps_no_widget_state(path):
 @pytest.mark.parametrize("path", notebook_paths(), ids=lambda path: path.stem)
 def test_a_cell_exempted_from_comparison_says_why(path):
     for cell in code_cells(read(path)):
-        known = {"exercise", "nbval-ignore-output", DEFINES, regenerate.SHOWN_IN_README}
+        known = {"exercise", "nbval-ignore-output", DEFINES, SLOW, regenerate.SHOWN_IN_README}
         assert set(tags(cell)) <= known, cell.source
         markers = re.search(r"(?im)^#\s*(nbval|pytest)", cell.source)
         assert not markers, "exemptions are tags, not comments"

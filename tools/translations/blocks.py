@@ -57,7 +57,7 @@ def replace(source: str, say: Callable[[str], str]) -> str:
     as it is, with its line breaks."""
     parts, done = [], 0
     for begin, end, text in spans(source):
-        said = say(text)
-        parts += [source[done:begin], source[begin:end] if said == text else said]
+        translation = say(text)
+        parts += [source[done:begin], source[begin:end] if translation == text else translation]
         done = end
     return "".join([*parts, source[done:]])

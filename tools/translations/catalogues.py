@@ -48,10 +48,12 @@ def speaker(language: str, name: str) -> Say:
     ``zh_TW`` has no catalogues of its own: it is ``zh_CN`` in traditional letters.
     """
     if language == "zh_TW":
-        said = shown(read("zh_CN", name))
-        return cache(lambda text: traditional(said[text], text) if text in said else text)
-    said = shown(read(language, name))
-    return lambda text: said.get(text, text)
+        translations = shown(read("zh_CN", name))
+        return cache(
+            lambda text: traditional(translations[text], text) if text in translations else text
+        )
+    translations = shown(read(language, name))
+    return lambda text: translations.get(text, text)
 
 
 def update(

@@ -38,31 +38,31 @@ def contents(text: str) -> dict[str, Counter]:
 
     text = ROLE.sub(r"[\1](\2)", text)
     kinds = ("inline code", "digits", "links", "bold", "stray asterisks", "line breaks")
-    found: dict[str, list] = {kind: [] for kind in kinds}
+    contained: dict[str, list] = {kind: [] for kind in kinds}
     depth = 0
     for block in MARKDOWN.parse(CODE_OR_FORMULA.sub(take_formula, text)):
         for token in block.children or ():
             if token.type == "code_inline":
-                found["inline code"].append(token.content)
+                contained["inline code"].append(token.content)
             elif token.type == "link_open":
-                found["links"].append(token.attrs["href"])
+                contained["links"].append(token.attrs["href"])
             elif token.type == "softbreak":
-                found["line breaks"].append("\n")
+                contained["line breaks"].append("\n")
             elif token.type == "text":
-                found["digits"] += map(number, NUMBER.finditer(token.content))
-                found["stray asterisks"] += re.findall(r"\*+", token.content)
+                contained["digits"] += map(number, NUMBER.finditer(token.content))
+                contained["stray asterisks"] += re.findall(r"\*+", token.content)
             depth += {"strong_open": 1, "strong_close": -1}.get(token.type, 0)
             if token.type == "strong_open":
-                found["bold"].append("")
+                contained["bold"].append("")
             elif depth and token.content:
-                found["bold"][-1] += token.content
-    found["formulas"] = [" ".join(formula.split()) for formula in formulas]
-    return {kind: Counter(items) for kind, items in found.items()}
+                contained["bold"][-1] += token.content
+    contained["formulas"] = [" ".join(formula.split()) for formula in formulas]
+    return {kind: Counter(items) for kind, items in contained.items()}
 
 
-def faults(text: str, said: str, notebook: str = "") -> list[str]:
+def faults(text: str, translation: str, notebook: str = "") -> list[str]:
     """Return what is wrong with a translation, by what a machine can see."""
-    ours, theirs = contents(text), contents(said)
+    ours, theirs = contents(text), contents(translation)
     wrong = []
     for kind in ("inline code", "formulas", "digits", "links", "stray asterisks", "line breaks"):
         for items, word in (
@@ -77,9 +77,9 @@ def faults(text: str, said: str, notebook: str = "") -> list[str]:
     missing = Counter(term.chinese[0] for term in terms if term) - theirs["bold"]
     if missing:
         wrong.append(f"bold terms: the glossary has {sorted(missing.elements())}")
-    plain = re.sub(r"\]\([^)]*\)", "]", ROLE.sub(r"[\1](\2)", said))
-    for found in WITHOUT_BLANK.findall(plain):
-        wrong.append(f"no blank between Chinese and Latin: {found}")
-    for found in ENGLISH_SIGN.findall(plain):
-        wrong.append(f"an English sign after or before Chinese: {found}")
+    plain = re.sub(r"\]\([^)]*\)", "]", ROLE.sub(r"[\1](\2)", translation))
+    for place in WITHOUT_BLANK.findall(plain):
+        wrong.append(f"no blank between Chinese and Latin: {place}")
+    for place in ENGLISH_SIGN.findall(plain):
+        wrong.append(f"an English sign after or before Chinese: {place}")
     return wrong

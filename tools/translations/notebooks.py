@@ -31,12 +31,12 @@ Speak = Callable[[str], Say]  # gives what says the texts of a catalogue
 @cache
 def headings(name: str) -> dict[str, tuple[str, str]]:
     """Return for each anchor of a notebook its heading, and the id of the cell that has it."""
-    found = {}
+    places = {}
     for cell in read(NOTEBOOKS / f"{name}.ipynb").cells:
         if cell.cell_type == "markdown":
             for heading in re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE):
-                found[anchor(heading)] = heading, cell.id
-    return found
+                places[anchor(heading)] = heading, cell.id
+    return places
 
 
 def with_cell_ids(source: str, speak: Speak, here: str = "") -> str:

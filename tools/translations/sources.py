@@ -47,11 +47,11 @@ def said_by(make: Callable[[Say], str]) -> Messages:
 
 def catalogues() -> dict[str, Messages]:
     """Return the messages of each catalogue by its name, in the order of the series."""
-    found = {path.stem: of_notebook(read(path)) for path in notebook_paths()}
-    found["questions"] = said_by(questions_page.page)
-    found["symptoms"] = said_by(symptoms_page.page)
-    found["glossary"] = said_by(glossary.page)
-    found[program.NAME] = program.messages()
+    messages = {path.stem: of_notebook(read(path)) for path in notebook_paths()}
+    messages["questions"] = said_by(questions_page.page)
+    messages["symptoms"] = said_by(symptoms_page.page)
+    messages["glossary"] = said_by(glossary.page)
+    messages[program.NAME] = program.messages()
     front_page = blocks(FRONT_PAGE.read_text("utf-8"))
-    found["book"] = dict.fromkeys([*front_page, *BOOK_WORDS], "")
-    return found
+    messages["book"] = dict.fromkeys([*front_page, *BOOK_WORDS], "")
+    return messages
