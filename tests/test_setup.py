@@ -214,6 +214,7 @@ MODULES = {
     "16_heads_of_a_real_model": ["real_heads"],
 }
 WITHOUT_EXPLORER = ["09", "13", "14", "15"]
+WITHOUT_TERMS = ["00", "11"]
 
 
 def modules(path: Path) -> list[str]:
@@ -268,7 +269,9 @@ BELONGS: dict[str, Callable[[Path], bool]] = {
     "page in the book": lambda path: contains("docs/index.md", f" <notebooks/{path.stem}>\n"),
     "picture of the map": lambda path: int(path.stem[:2]) in {*map_.BUILT_IN.values(), *map_.ABOUT},
     "neighbours": links_of_its_place,
-    "terms": lambda path: any(term.path == path for term in glossary.TERMS),
+    "terms": lambda path: (
+        any(term.path == path for term in glossary.TERMS) != (path.stem[:2] in WITHOUT_TERMS)
+    ),
     "translation": lambda path: catalogues.path("zh_CN", path.stem).exists(),
 }
 
