@@ -214,7 +214,7 @@ MODULES = {
     "16_heads_of_a_real_model": ["real_heads"],
 }
 WITHOUT_EXPLORER = ["09", "13", "14", "15"]
-WITHOUT_TERMS = ["00", "11"]
+WITHOUT_TERMS = ["11"]
 
 
 def modules(path: Path) -> list[str]:
@@ -240,9 +240,11 @@ def links_of_its_place(path: Path) -> bool:
 
 
 def row_in_the_map(path: Path) -> bool:
-    cells = [cell.source for cell in read(numbered_paths()[0]).cells]
+    first, *_ = numbered_paths()
+    cells = [cell.source for cell in read(first).cells]
     (series,) = [source for source in cells if source.startswith("## The map of the series")]
-    return f"\n| {path.stem}" in series or f"\n| [{path.stem}]({path.name})" in series
+    row = "00, this one" if path == first else f"[{path.stem}]({path.name})"
+    return series.count(f"\n| {row} |") == 1
 
 
 # What CONTRIBUTING.md lists, and how it is seen that a lesson has it.
