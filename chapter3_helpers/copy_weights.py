@@ -70,8 +70,8 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
                     "source must have equal weights where target shares one between heads, got "
                     f"{name} weights that differ"
                 )
-        difference = (matrix.cpu() - identity).abs().max() if not places[name] else 0
-        if difference != 0:  # NaN is not 0 either
+        if not places[name] and not matrix.cpu().equal(identity.to(matrix.dtype)):
+            difference = (matrix.cpu() - identity).abs().max()
             raise ValueError(
                 "source must have an out_proj that is the identity with zero bias, since target "
                 f"has none, got one that differs from it by up to {difference:.3g}"
