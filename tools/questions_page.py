@@ -53,18 +53,19 @@ def sections(name: str) -> dict[str, str]:
 
 
 @cache
-def in_class() -> dict[str, tuple[str, str]]:
-    """Return for each exercise, ``"02c"``, and explorer its notebook and heading."""
-    places: dict[str, tuple[str, str]] = {}
+def in_class() -> dict[str, tuple[str, str, str, str]]:
+    """Return for each exercise, ``"02c"``, and explorer: what it is, its number, where it stands."""
+    places: dict[str, tuple[str, str, str, str]] = {}
     for path in notebook_paths():
         heading, notebook = "", read(path)
         for cell, call in zip(notebook.cells, explorer_calls(notebook), strict=True):
             if cell.cell_type == "markdown":
                 heading = (re.findall(r"^#+ (.+)$", cell.source, re.MULTILINE) or [heading])[-1]
                 if exercise := re.match(r"Exercise (\w+):", heading):
-                    places[exercise[1]] = (path.stem, heading)
+                    places[exercise[1]] = ("exercise", exercise[1], path.stem, heading)
             elif call:
-                places.setdefault(call.function, (path.stem, heading))
+                place = ("the explorer of", path.stem[:2], path.stem, heading)
+                places.setdefault(call.function, place)
     return places
 
 
@@ -84,10 +85,8 @@ def entry(row: dict[str, Any], say: Callable[[str], str]) -> str:
     """Return what the page says of a question."""
     parts = [", ".join(f"`{word}`" for word in row["words"])]
     if name := row["in_class"]:
-        notebook, heading = in_class()[name]
-        kind = say("exercise") if name[0].isdigit() else say("the explorer of")
-        number = name if name[0].isdigit() else notebook[:2]
-        parts.append(link(f"{kind} {number}", notebook, heading))
+        kind, number, notebook, heading = in_class()[name]
+        parts.append(link(f"{say(kind)} {number}", notebook, heading))
     asked = (f"[{i}]({address(place)})" for i, place in enumerate(row["asked_in"], 1))
     parts.append(" ".join(asked))
     question = say(row["question"])
