@@ -54,7 +54,7 @@ def sections(name: str) -> dict[str, str]:
 
 @cache
 def in_class() -> dict[str, tuple[str, str, str, str]]:
-    """Return for each exercise, ``"02c"``, and explorer: what it is, its number, where it stands."""
+    """Return for each exercise, ``"02c"``, and explorer what it is, its number and its place."""
     places: dict[str, tuple[str, str, str, str]] = {}
     for path in notebook_paths():
         heading, notebook = "", read(path)
