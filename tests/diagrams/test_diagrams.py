@@ -245,23 +245,23 @@ def test_live_blocks_have_names_cells_have_numbers_and_arrows_are_said():
 
 
 @pytest.mark.parametrize(
-    ("target", "taken", "turn"),
+    ("target", "taken", "via", "turn"),
     [
-        ((2, 0), [], "straight"),
-        ((0, 2), [(1, 1)], "straight"),
-        ((2, 1), [(1, 0)], "early"),
-        ((2, 1), [(1, 1)], "late"),
-        ((2, 2), [(1, 0), (1, 2), (0, 1)], None),
-        ((2, 2), [(1, 2), (0, 1)], "late"),
-        ((1, 2), [(1, 1)], "early"),
-        ((2, 0), [(1, 0)], None),
-        ((0, 2), [(0, 1)], "right"),
-        ((2, 0), [(1, 0)], "below"),
-        ((2, 1), [(1, 0), (1, 1)], "below"),
+        ((2, 0), [(0, 0), (2, 0)], None, "nowhere"),
+        ((2, 0), [(1, 0)], None, None),
+        ((0, 2), [(1, 1)], None, "nowhere"),
+        ((0, 2), [(0, 1)], None, None),
+        ((0, 2), [(0, 1)], "right", "right"),
+        ((2, 1), [], "right", None),
+        ((2, 1), [(1, 0)], None, "beside"),
+        ((2, 1), [(1, 1)], None, None),
+        ((2, 1), [(1, 0), (1, 1)], "below", "below"),
+        ((2, 2), [(2, 1)], "below", None),
+        ((2, 0), [(1, 0)], "below", None),
     ],
 )
-def test_an_arrow_takes_the_first_way_that_is_free(target, taken, turn):
-    route = find_route((0, 0), target, taken, via="below" if turn == "below" else None)
+def test_an_arrow_crosses_no_other_block(target, taken, via, turn):
+    route = find_route((0, 0), target, taken, via)
     assert (route and route.turn) == turn
 
 

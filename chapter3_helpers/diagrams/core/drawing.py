@@ -23,10 +23,9 @@ INKS = {"grey": "soft", "known": "ink", "lit": "ink"}
 class Route:
     """One way from a block to another. Gap ``c`` between columns lies right of column ``c``.
 
-    ``turn`` says where it turns: ``straight`` (nowhere), ``early`` (in the gap beside the source),
-    ``late`` (in the gap beside the target), ``right`` (out at the right and in again at the right,
-    within a column), ``below`` (out at the bottom, along the gap below the source's row, and into
-    the target: from above, or from below where it stands in the same row).
+    ``turn`` says where it turns: ``nowhere``, ``beside`` (in the gap beside the source), ``right``
+    (out at the right and in again at the right, within a column), ``below`` (out at the bottom,
+    along the gap below the source's row, and into the target from above).
     """
 
     source: At
@@ -44,7 +43,7 @@ class Route:
     @property
     def upright(self) -> bool:
         """Whether it enters the target from above or below, without a turn."""
-        return self.turn == "straight" and self.source[0] == self.target[0]
+        return self.turn == "nowhere" and self.source[0] == self.target[0]
 
     @property
     def gap_of_words(self) -> int:
@@ -57,17 +56,17 @@ class Route:
         """What no two arrows may share if both carry words."""
         if self.upright or self.turn == "below":
             return self.turn, self.target[0], self.row_gap
-        return "gap", self.gap_of_words, self.source[1] if self.turn == "late" else self.target[1]
+        return "gap", self.gap_of_words, self.target[1]
 
     @property
     def turn_gap(self) -> tuple[int, str] | None:
         """The gap between columns in which it turns, and at which side of that."""
         column = self.source[0]
-        if self.turn == "early":
+        if self.turn == "right":
+            return column, "right"
+        if self.turn == "beside":
             return (column, "left") if self.leaves_right else (column - 1, "right")
-        if self.turn == "late":
-            return self.gap_of_words, "right" if self.leaves_right else "left"
-        return (column, "right") if self.turn == "right" else None
+        return None
 
     @property
     def row_gap(self) -> int:
@@ -98,15 +97,6 @@ class Way:
         return ("from", self.source) if single else ("to", self.arrow.target)
 
 
-def between(a: int, b: int) -> range:
-    """Return the whole numbers strictly between two others.
-
-    >>> list(between(5, 2))
-    [3, 4]
-    """
-    return range(min(a, b) + 1, max(a, b))
-
-
 def find_route(
     source: At,
     target: At,
@@ -114,7 +104,7 @@ def find_route(
     via: str | None = None,
     words: Iterable[tuple] = (),
 ) -> Route | None:
-    """Return the first way that crosses no other block; None if there is none.
+    """Return the way of an arrow; None if it would cross another block, or other words.
 
     Args:
         source, target: where it starts and ends.
@@ -122,28 +112,25 @@ def find_route(
         via: the way to take, as for ``Arrow``.
         words: spots at which its own words could not stand, since others do.
 
-    >>> find_route((0, 0), (2, 1), taken=[(1, 1)]).turn
-    'late'
+    >>> find_route((0, 0), (2, 1), taken=[]).turn
+    'beside'
+    >>> find_route((0, 0), (2, 1), taken=[(1, 1)])
     """
-    taken = set(taken) - {source, target}
     (c0, r0), (c1, r1) = source, target
-    rows, columns = between(r0, r1), between(c0, c1)
-    if via == "below":
-        down = {"straight" if c0 == c1 else "below": [(c1, row) for row in rows]}
-        turns = down if r0 <= r1 else {}
-    elif via == "right":
-        turns = {"right": []} if c0 == c1 else {}
-    elif c0 == c1:
-        turns = {"straight": [(c0, row) for row in rows], "right": []}
-    elif r0 == r1:
-        turns = {"straight": [(column, r0) for column in columns]}
+    across = {(column, r1) for column in range(min(c0, c1) + 1, max(c0, c1))}
+    down = {(c1, row) for row in range(min(r0, r1) + 1, max(r0, r1))}
+    if via == "right":
+        turn, crossed = "right", set()
+    elif c0 == c1 or r0 == r1:
+        turn, crossed = "nowhere", down | across
+    elif via == "below":
+        turn, crossed = "below", down
     else:
-        turns = {
-            "early": [(column, r1) for column in columns],
-            "late": [(column, r0) for column in columns],
-        }
-    routes = (Route(source, target, turn) for turn, way in turns.items() if taken.isdisjoint(way))
-    return next((route for route in routes if route.spot_of_words not in words), None)
+        turn, crossed = "beside", across
+    route = Route(source, target, turn)
+    fits = source != target and {None: True, "right": c0 == c1, "below": r0 < r1}[via]
+    free = crossed.isdisjoint(taken) and route.spot_of_words not in words
+    return route if fits and free else None
 
 
 def draw(diagram: "Diagram") -> Scene:
@@ -218,8 +205,7 @@ def place_of_words(layout: Layout, way: Way, points: list[Point]) -> tuple[float
     start, end = layout.columns.gaps[route.gap_of_words]
     start += TURN * len(layout.turns[route.gap_of_words, "left"])
     end -= TURN * len(layout.turns[route.gap_of_words, "right"])
-    line = points[0 if route.turn == "late" else -1][1]
-    return (start + end) / 2, line + (4 if way.arrow.sign else -5), "middle"
+    return (start + end) / 2, points[-1][1] + (4 if way.arrow.sign else -5), "middle"
 
 
 def corners(layout: Layout, way: Way) -> list[Point]:
@@ -231,8 +217,8 @@ def corners(layout: Layout, way: Way) -> list[Point]:
     into = (end.left - 4 if end.x > start.x else end.right + 4, end.y)
     if route.turn == "below":
         y = layout.channel_y(way)
-        return [low, (start.x, y), (end.x, y), into_top if route.falls else (end.x, end.bottom + 4)]
-    if route.turn_gap:  # early, late or right
+        return [low, (start.x, y), (end.x, y), into_top]
+    if route.turn_gap:
         gap, side = route.turn_gap
         left, right = layout.columns.gaps[gap]
         slot = TURN * layout.turns[gap, side].index(way.stretch)

@@ -125,7 +125,7 @@ def captions(block: Block | Plane) -> list[tuple[str, float, bool]]:
 
 
 def texts_of(block: Block) -> list[list[str]] | None:
-    """Return what stands in the cells, if anyblock does."""
+    """Return what stands in the cells, if anything does."""
     if block.kind == "tokens":
         return [[short(text) for text in row] for row in block.written()]
     if block.numbers and block.state != "grey":
@@ -156,15 +156,8 @@ def paint(block: Block | Plane, size: Size, x: float, y: float) -> Group:
     return Group(block, items)
 
 
-def _edge(block: Block, size: Size, left: float, top: float) -> Box:
-    grey = block.state == "grey"
-    edge = "faint" if grey else HUES.get(block.kind, "line")
-    line = 2 if block.kind in HUES and not grey else 1
-    return Box(left, top, size.width, size.height, "", edge, line, dashed=grey)
-
-
 def _paint_cells(block: Block, size: Size, left: float, top: float) -> list:
-    wide, high = size.cell
+    (wide, high), grey = size.cell, block.state == "grey"
     rows, columns = drawn(block)
 
     def part(table: list[list], gap) -> list[list]:
@@ -177,12 +170,18 @@ def _paint_cells(block: Block, size: Size, left: float, top: float) -> list:
     hidden, notes = part(block.hidden.tolist(), False), part(block.written(), "…")
     items: list = [Cells(left, top, size.cell, colours, notes, hidden)]
     if block.kind != "tokens":
-        items.append(_edge(block, size, left, top))
+        edge = "faint" if grey else HUES.get(block.kind, "line")
+        line = 2 if block.kind in HUES and not grey else 1
+        items.append(Box(left, top, size.width, size.height, "", edge, line, dashed=grey))
     for i, row in enumerate(part(texts_of(block) or [], "")):
         for j, text in enumerate(row):
             if text:
                 spot = left + (j + 0.5) * wide, top + (i + 0.5) * high + 4
-                items.append(Text(*spot, text, TEXT_SIZE, tone=_ink(block, colours[i][j])))
+                if colours[i][j] in (TOKEN, EMPTY):  # the page shines through
+                    tone = "soft" if grey else "ink"
+                else:
+                    tone = ink(colours[i][j])
+                items.append(Text(*spot, text, TEXT_SIZE, tone=tone))
     row = None if block.marked_row is None else rows.index(block.marked_row)
     column = None if block.marked_column is None else columns.index(block.marked_column)
     if row is not None:
@@ -196,12 +195,6 @@ def _paint_cells(block: Block, size: Size, left: float, top: float) -> list:
         label, x = "…" if k is None else short(block.columns[k]), left + (j + 0.5) * wide
         items.append(Text(x, top - 5, label, TEXT_SIZE, bold=j == column))
     return items
-
-
-def _ink(block: Block, ground: str) -> str:
-    if len(ground) > 7:  # the page shines through, so its ink can be read
-        return "soft" if block.state == "grey" else "ink"
-    return ink(ground)
 
 
 def _mark(x: float, y: float, width: float, height: float) -> list[Box]:

@@ -51,12 +51,13 @@ def _group(group: Group, strips: bool, first: bool) -> str:
     """Draw a block under its name."""
     block = group.block
     label = _escape(block.label)
-    grips = any(isinstance(part, Grip) for part in group.items)
-    role = 'role="group"' if grips else 'role="img"'
     if strips:
-        name = _escape(block.name)
         stop = f"data-stop=strip tabindex={0 if first else -1}"
-        role = f'role="button" data-strip="{name}" {stop}'
+        role = f'role="button" data-strip="{_escape(block.name)}" {stop}'
+    elif any(isinstance(part, Grip) for part in group.items):
+        role = 'role="group"'
+    else:
+        role = 'role="img"'
     inside = "".join(
         _cells(part, _sides(block)) if isinstance(part, Cells) else _paint(part)
         for part in group.items
@@ -111,11 +112,6 @@ def _escape(text: str) -> str:
     return html.escape(visible(text))
 
 
-def _safe(text: str) -> str:
-    """Escape a text where it may need it; most are numbers."""
-    return _escape(text) if "<" in text or "&" in text else text
-
-
 def _tone(tone: str) -> str:
     return colour_of(tone, live=True)
 
@@ -141,7 +137,7 @@ def _cells(item: Cells, sides: tuple[list[str], list[str]]) -> str:
     for i, row in enumerate(zip(item.colours, item.notes, item.crossed, strict=True)):
         parts.append(
             f'<g transform="translate({item.x:.5g} {item.y + i * high:.5g})"{of_rows[i]}>'
-            f"<title>{_safe(' '.join(row[1]))}</title>"
+            f"<title>{html.escape(' '.join(row[1]), quote=False)}</title>"
         )
         parts += [
             f"<rect x={x} fill={colour}{column} />"
