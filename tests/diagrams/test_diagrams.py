@@ -106,7 +106,7 @@ def test_words_say_every_arrow_shape_and_number():
             Block(name="y", values=[0.25, 0.75], at=(1, 0), kind="weights", hidden=[False, True]),
             Block(name="z", values=X, shape="(T, d)", at=(2, 0), state="lit"),
             Block(name="later", values=X, at=(3, 0), state="grey"),
-            Block(name="text", values=["one", "two"], at=(0, 1), kind="tokens"),
+            Block(name="text", values=["one", "two"], at=(1, 1), kind="tokens"),
         ],
         [Arrow("x", "y", "@ W"), Arrow(("y", "text"), "z"), Arrow("z", "later")],
         [Bracket("head 0", ("x", "y"))],
