@@ -34,8 +34,8 @@ How to write one for a topic:
   computes nothing that a lesson teaches, and knows no module and no torch.
 - A block stands at (column, row). A picture is at most ``layout.WIDEST`` pixels wide, or else it
   would be shown smaller: some five columns. What is longer goes on below.
-- An arrow goes straight, or turns in the gap beside its source, or as ``via`` says. One that would
-  have to cross a block is refused. Several sources may share one, as in
+- An arrow goes straight, or turns once between the columns, or as ``via`` says. One that would have
+  to cross a block is refused. Several sources may share one, as in
   ``Arrow(("queries", "keys"), "scores", "@ keys.T")``; it may end at a bracket, named by its text.
 - Arrows call a block by its name, which is there once, or by a ``key`` where a title comes from
   outside. ``caption`` is what the reader sees. Of heads in rows below each other the first alone

@@ -61,20 +61,14 @@ def test_of_many_heads_those_beside_the_picked_one_are_drawn(head, drawn):
     )
 
 
-def test_what_is_left_out_is_not_drawn():
-    arrays = without(attention(), "queries", "keys", "values", "scaled", "hidden")
-    diagram = attention_diagram(**arrays)
-    assert [block.name for block in diagram.blocks] == ["x", "scores", "weights", "context"]
-
-
-def some(names):
+def choices(names):
     """All choices of names, none and all of them included."""
     return [chosen for count in range(len(names) + 1) for chosen in combinations(names, count)]
 
 
 @pytest.mark.parametrize(
     ("heads", "given"),
-    [*((None, given) for given in some(ONE)), *((3, given) for given in some(SEVERAL))],
+    [*((None, given) for given in choices(ONE)), *((3, given) for given in choices(SEVERAL))],
 )
 def test_whatever_is_left_out_the_rest_is_drawn_and_every_arrow_has_its_ends(heads, given):
     arrays = attention(heads=heads)
@@ -82,9 +76,15 @@ def test_whatever_is_left_out_the_rest_is_drawn_and_every_arrow_has_its_ends(hea
     chosen = {name: arrays[name] for name in ("x", "weights", "context", *given)}
     diagram = attention_diagram(**chosen, query=1)
     check_drawing(diagram)
-    drawn = {block.name.removesuffix(" 0").removesuffix(".T") for block in diagram.blocks}
-    replaced = {"weights"} if heads and "dropped" in given else set()
-    assert {*chosen} - {"hidden"} - replaced <= drawn
+    names = [block.name for block in diagram.blocks if not block.name.endswith((" 1", " 2"))]
+    drawn = {name.removesuffix(" 0").removesuffix(".T") for name in names}
+    expected = {*chosen} - {"hidden"}
+    if heads:
+        expected |= {"concat"}
+        expected -= {"weights"} if "dropped" in given else set()
+    elif "hidden" in given and {"scores", "scaled"} & {*given}:
+        expected |= {"masked"}
+    assert drawn == expected
     words = " ".join(arrow.text for arrow in diagram.arrows)
     for role in ("keys", "values"):
         assert role in given or f"@ {role}" not in words
@@ -93,7 +93,7 @@ def test_whatever_is_left_out_the_rest_is_drawn_and_every_arrow_has_its_ends(hea
         assert "softmax" in words or (heads and not {"queries", "keys"} & {*given})
 
 
-@pytest.mark.parametrize("given", some(("queries", "keys", "values", "scores", "scaled")))
+@pytest.mark.parametrize("given", choices(("queries", "keys", "values", "scores", "scaled")))
 def test_one_query_alone_is_drawn_whatever_is_left_out(given):
     arrays = without(attention(), "hidden")
     one = {name: arrays[name][3] for name in ("queries", "scores", "scaled", "weights", "context")}

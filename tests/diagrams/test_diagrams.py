@@ -253,14 +253,16 @@ def test_live_blocks_have_names_cells_have_numbers_and_arrows_are_said():
         ((0, 2), [(0, 1)], None, None),
         ((0, 2), [(0, 1)], "right", "right"),
         ((2, 1), [], "right", None),
-        ((2, 1), [(1, 0)], None, "beside"),
-        ((2, 1), [(1, 1)], None, None),
+        ((2, 1), [(1, 0)], None, "early"),
+        ((2, 1), [(1, 1)], None, "late"),
+        ((2, 2), [(1, 0), (1, 2), (0, 1)], None, None),
+        ((0, 0), [], None, None),
         ((2, 1), [(1, 0), (1, 1)], "below", "below"),
         ((2, 2), [(2, 1)], "below", None),
-        ((2, 0), [(1, 0)], "below", None),
+        ((2, 0), [(1, 0)], "below", "below"),
     ],
 )
-def test_an_arrow_crosses_no_other_block(target, taken, via, turn):
+def test_an_arrow_takes_the_first_way_that_is_free(target, taken, via, turn):
     route = find_route((0, 0), target, taken, via)
     assert (route and route.turn) == turn
 

@@ -23,9 +23,10 @@ INKS = {"grey": "soft", "known": "ink", "lit": "ink"}
 class Route:
     """One way from a block to another. Gap ``c`` between columns lies right of column ``c``.
 
-    ``turn`` says where it turns: ``nowhere``, ``beside`` (in the gap beside the source), ``right``
-    (out at the right and in again at the right, within a column), ``below`` (out at the bottom,
-    along the gap below the source's row, and into the target from above).
+    ``turn`` says where it turns: ``nowhere``, ``early`` (in the gap beside the source), ``late``
+    (in the gap beside the target), ``right`` (out at the right and in again at the right, within a
+    column), ``below`` (out at the bottom, along the gap below the source's row, and into the
+    target: from above, or from below where it stands in the same row).
     """
 
     source: At
@@ -56,7 +57,7 @@ class Route:
         """What no two arrows may share if both carry words."""
         if self.upright or self.turn == "below":
             return self.turn, self.target[0], self.row_gap
-        return "gap", self.gap_of_words, self.target[1]
+        return "gap", self.gap_of_words, self.source[1] if self.turn == "late" else self.target[1]
 
     @property
     def turn_gap(self) -> tuple[int, str] | None:
@@ -64,8 +65,10 @@ class Route:
         column = self.source[0]
         if self.turn == "right":
             return column, "right"
-        if self.turn == "beside":
+        if self.turn == "early":
             return (column, "left") if self.leaves_right else (column - 1, "right")
+        if self.turn == "late":
+            return self.gap_of_words, "right" if self.leaves_right else "left"
         return None
 
     @property
@@ -104,7 +107,7 @@ def find_route(
     via: str | None = None,
     words: Iterable[tuple] = (),
 ) -> Route | None:
-    """Return the way of an arrow; None if it would cross another block, or other words.
+    """Return the first way that crosses no other block; None if there is none.
 
     Args:
         source, target: where it starts and ends.
@@ -112,25 +115,25 @@ def find_route(
         via: the way to take, as for ``Arrow``.
         words: spots at which its own words could not stand, since others do.
 
-    >>> find_route((0, 0), (2, 1), taken=[]).turn
-    'beside'
-    >>> find_route((0, 0), (2, 1), taken=[(1, 1)])
+    >>> find_route((0, 0), (2, 1), taken=[(1, 1)]).turn
+    'late'
     """
     (c0, r0), (c1, r1) = source, target
-    across = {(column, r1) for column in range(min(c0, c1) + 1, max(c0, c1))}
+    columns = range(min(c0, c1) + 1, max(c0, c1))
     down = {(c1, row) for row in range(min(r0, r1) + 1, max(r0, r1))}
-    if via == "right":
-        turn, crossed = "right", set()
-    elif c0 == c1 or r0 == r1:
-        turn, crossed = "nowhere", down | across
+    early, late = ({(column, row) for column in columns} for row in (r1, r0))
+    if source == target or (via == "right" and c0 != c1) or (via == "below" and r0 > r1):
+        turns = {}
+    elif via == "right":
+        turns = {"right": set()}
+    elif c0 == c1 or (r0 == r1 and via is None):
+        turns = {"nowhere": down | early}
     elif via == "below":
-        turn, crossed = "below", down
+        turns = {"below": down}
     else:
-        turn, crossed = "beside", across
-    route = Route(source, target, turn)
-    fits = source != target and {None: True, "right": c0 == c1, "below": r0 < r1}[via]
-    free = crossed.isdisjoint(taken) and route.spot_of_words not in words
-    return route if fits and free else None
+        turns = {"early": early, "late": late}
+    routes = (Route(source, target, turn) for turn, way in turns.items() if way.isdisjoint(taken))
+    return next((route for route in routes if route.spot_of_words not in words), None)
 
 
 def draw(diagram: "Diagram") -> Scene:
@@ -205,7 +208,8 @@ def place_of_words(layout: Layout, way: Way, points: list[Point]) -> tuple[float
     start, end = layout.columns.gaps[route.gap_of_words]
     start += TURN * len(layout.turns[route.gap_of_words, "left"])
     end -= TURN * len(layout.turns[route.gap_of_words, "right"])
-    return (start + end) / 2, points[-1][1] + (4 if way.arrow.sign else -5), "middle"
+    line = points[0 if route.turn == "late" else -1][1]
+    return (start + end) / 2, line + (4 if way.arrow.sign else -5), "middle"
 
 
 def corners(layout: Layout, way: Way) -> list[Point]:
@@ -217,7 +221,7 @@ def corners(layout: Layout, way: Way) -> list[Point]:
     into = (end.left - 4 if end.x > start.x else end.right + 4, end.y)
     if route.turn == "below":
         y = layout.channel_y(way)
-        return [low, (start.x, y), (end.x, y), into_top]
+        return [low, (start.x, y), (end.x, y), into_top if route.falls else (end.x, end.bottom + 4)]
     if route.turn_gap:
         gap, side = route.turn_gap
         left, right = layout.columns.gaps[gap]

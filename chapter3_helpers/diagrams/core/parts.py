@@ -219,7 +219,7 @@ class Arrow:
         text: what happens on the way, ``@ W_query``.
         weight: from 0 on, how thick a straight line down is to be; its text is said, not drawn.
         via: the way to take: ``right`` leads out and in again at the right, within a column;
-            ``below`` out at the bottom and along the gap there, to a row further down.
+            ``below`` out at the bottom and along the gap there, to a row further down or the same.
         sign: whether the text alone is drawn, between two neighbours, as in ``weights @ values``.
 
     Raises:
