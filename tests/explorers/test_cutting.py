@@ -72,8 +72,9 @@ def test_what_is_shown_is_what_the_model_does_without_these_heads(make, tokenize
     assert same(model, before)
     written, board = panel_of(subject, Written), panel_of(subject, Montage)
     assert (board.off, written.off) == (off, "0.2 and 1.1")
-    for answer in state.answers:
-        assert f"mean loss {answer.losses.mean():.2f}" in written.html()
+    means = re.findall(r'row">(.*?)</th>.*?mean loss (.*?)<', written.html())
+    losses = [f"{answer.losses.mean():.2f}" for answer in state.answers]
+    assert means == [*zip(["all heads", "without 0.2 and 1.1"], losses, strict=True)]
     assert board.layers()[1].count('<rect class="off"') == 2
     torch.testing.assert_close(panel_of(subject, Matrix).values, weights[1][2])
 

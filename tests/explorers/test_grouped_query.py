@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from chapter3_helpers.explorers.core.drawings import Curves
+from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.grouped_query import KV_HEADS
 from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.sentence import embed_text
@@ -11,13 +12,19 @@ from tests.explorers import Shown
 
 
 @pytest.mark.parametrize("kv_heads", KV_HEADS)
-def test_the_weights_are_those_of_the_notebook_and_query_heads_read_in_groups(kv_heads):
+def test_the_weights_are_those_of_the_notebook(kv_heads):
     shown = Shown("grouped_query", num_kv_heads=kv_heads)
     _, x = embed_text(shown.settings["text"], d_in=512)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(123)
         attention = GroupedQueryAttention(512, 8, kv_heads).requires_grad_(False)
     torch.testing.assert_close(shown.state.weights, attention.attention_weights(8 * (x - 0.5)))
+
+
+def test_a_clicked_weight_is_that_of_the_keys_that_its_head_shares():
+    shown = Shown("grouped_query", head=7, query=5, key=2)  # it reads the second kv head
+    weight = float(shown.state.weights[7, 5, 2])
+    assert shown.only(NumberPath).numbers["weight"] == pytest.approx(weight, abs=1e-5)
 
 
 def test_the_costs_by_hand():

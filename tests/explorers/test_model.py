@@ -329,15 +329,6 @@ def test_a_mask_that_does_not_fit_is_refused_with_what_to_do(mask, words):
         model_explorer(WEIGHTS, TOKENS, attention_mask=mask)
 
 
-def test_nan_in_a_row_of_text_is_refused_where_a_mask_says_so():
-    weights = padded(WEIGHTS[0], 2, 0, float("nan"))
-    assert (
-        read_weights(weights, ["<pad>"] * 2 + TOKENS).is_text.tolist() == [False] * 2 + [True] * 5
-    )
-    with pytest.raises(ValueError, match="layer 0, head 0, row 0 holds NaN"):
-        read_weights(weights, ["<pad>"] * 2 + TOKENS, attention_mask=[1] * 7)
-
-
 def changed(value: float, place: tuple = (0, 1, 3, 2)) -> torch.Tensor:
     weights = WEIGHTS.clone()
     weights[place] = value
