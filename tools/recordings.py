@@ -26,6 +26,7 @@ from chapter3_helpers.explorers.core.controls import (
     TextField,
     call,
 )
+from chapter3_helpers.explorers.core.marks import SIDES, clicked_settings
 from chapter3_helpers.explorers.core.style import CSS
 from chapter3_helpers.explorers.core.widget import SCRIPT, Explorer
 from tools.notebook_files import ExplorerCall
@@ -39,8 +40,6 @@ LARGEST = 400_000  # bytes
 FIVE = "18.6 17.3 17.4 18.7 23.2"
 TYPED = {"off": ("", "16.0", FIVE)}
 STORED = Path(__file__).parents[1] / "docs" / "recordings"
-
-NUMBERS = ("q", "k")  # of a click: the numbers of a query and of a key
 
 
 def thinned(values: list[Any], keep: Collection[Any], most: int = MOST_STEPS) -> list[Any]:
@@ -84,13 +83,13 @@ def recorded_controls(explorer: Explorer, names: Collection[str], most: int) -> 
     return chosen
 
 
-def clicked_settings(explorer: Explorer) -> dict[str, set[Any]]:
+def recorded_clicks(explorer: Explorer) -> dict[str, set[Any]]:
     """Return the settings that a click on the first picture can change, with the values that it
     can give them, none where they are numbers of queries or keys."""
     clicked: dict[str, set[Any]] = {}
     for panel in explorer.panels(explorer.settings):
         for side, name in (getattr(panel, "click", None) or {}).items():
-            if side in NUMBERS:
+            if side in (SIDES["query"], SIDES["key"]):
                 clicked[name] = set()
             elif side in explorer.settings and clicked.get(side) != set():
                 clicked.setdefault(side, {explorer.settings[side]}).add(name)
@@ -105,8 +104,7 @@ def without_clicks(shown: str, recorded: Collection[str]) -> str:
         for name, texts in TYPED.items():
             if click.get(name) in texts:
                 return found[0]
-        names = {name if side in (*NUMBERS, "r", "c") else side for side, name in click.items()}
-        return found[0] if names <= set(recorded) else ""
+        return found[0] if {*clicked_settings(click)} <= {*recorded} else ""
 
     return re.sub(r' data-click="([^"]*)"', kept, shown)
 
@@ -129,7 +127,7 @@ class Recording:
         self.start = explorer.settings
         controls = recorded_controls(explorer, names, most)
         typed = any(isinstance(control, TextField) for control in controls)
-        self.clicked = {} if typed else clicked_settings(explorer)
+        self.clicked = {} if typed else recorded_clicks(explorer)
         self.others = [control for control in controls if control.name not in self.clicked]
         self.controls = [*self.others, *(c for c in explorer.controls if c.name in self.clicked)]
         self.everywhere = math.prod(len(self.steps(c, self.start)) for c in self.controls) <= most

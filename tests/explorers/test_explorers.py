@@ -177,15 +177,6 @@ def test_a_control_that_is_hidden_would_change_nothing(topic):
     assert hidden == {c.name for c in hiding if c.enabled is not Control.enabled}
 
 
-def test_whose_key_is_asked_about_where_one_number_is_shown_alone():
-    for topic in ("attention", "masking", "pronouns"):
-        subject = getattr(explorers, f"{topic}_explorer")()
-        about = subject.places["column"].layout
-        assert about.display == "none"
-        subject.set(show="one number")
-        assert about.display is None
-
-
 def test_another_token_keeps_its_score_and_a_letter_at_the_end_stays_there():
     softmax = explorers.softmax_explorer()
     before = attention_scores(example_inputs())[1]
@@ -277,15 +268,6 @@ def test_rows_answer_by_their_side_whatever_the_corner_calls_them():
     assert "Token ↓" in page
     silent = built(panels=lambda state: [clicked(None, corner=("token", "key"), sides=("", ""))])
     assert "data-q" not in silent.view.value
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_what_computes_and_what_is_drawn_have_no_defaults(topic):
-    subject = explorer(topic)
-    functions = [getattr(f, "func", f) for f in subject._states.functions.values()]
-    for function in (*functions, getattr(subject._panels, "func", subject._panels)):
-        parameters = inspect.signature(function).parameters.values()
-        assert [p.name for p in parameters if p.default is not p.empty] == []
 
 
 @pytest.mark.parametrize(

@@ -138,24 +138,15 @@ def test_an_explorer_that_cannot_be_made_leaves_nothing(settings):
     assert set(alive) == before
 
 
-def test_what_a_cell_has_let_go_of_takes_no_memory(notebook):
-    made = WeakSet()
-    for _ in range(9):
-        notebook.run("dot_products_explorer()")
-        made.add(notebook.shell.user_ns["_"])
-    for _ in range(2):  # comms have finalisers
-        gc.collect()
-    assert len(made) == 3  # which IPython calls _, __ and ___
-
-
 @pytest.mark.parametrize(
     ("cell", "own"),
     [
         ("class Own(CausalAttention): pass\nattention_explorer(Own)", "Own"),
         ("def own(scores): return mask_scores(scores)\nmasking_explorer(own)", "own"),
+        ("dot_products_explorer()", "_"),
     ],
 )
-def test_what_a_cell_defines_anew_goes_with_its_explorer(notebook, cell, own):
+def test_what_a_cell_has_let_go_of_takes_no_memory(notebook, cell, own):
     notebook.run(
         "from chapter3_helpers.causal_attention import CausalAttention\n"
         "from chapter3_helpers.masking import mask_scores"
@@ -164,6 +155,6 @@ def test_what_a_cell_defines_anew_goes_with_its_explorer(notebook, cell, own):
     for _ in range(9):
         notebook.run(cell)
         defined.add(notebook.shell.user_ns[own])
-    for _ in range(2):
+    for _ in range(2):  # comms have finalisers
         gc.collect()
-    assert len(defined) == 3
+    assert len(defined) == 3  # which IPython calls _, __ and ___

@@ -9,14 +9,12 @@ from chapter3_helpers.explorers.attention.mechanisms import AT_RANDOM, SIMPLE, V
 from chapter3_helpers.explorers.core.drawings import Curves
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix
-from chapter3_helpers.explorers.masking import RANDOM, SECOND
+from chapter3_helpers.explorers.masking import RANDOM
 from chapter3_helpers.explorers.trainable_qkv import DRAWS, WIDTHS
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.tasks import who_whom
 from chapter3_helpers.tasks.training import Trained
 from tests.explorers import Shown
-
-ONE_NUMBER = "one number"  # as 03 and 04 call it
 
 # (explorer, what is changed in it, what its note says); " ... " stands for what is left out
 SAID = [
@@ -25,32 +23,20 @@ SAID = [
     ("dot_products", {"length_a": 0.0, "length_b": 0.0}, "a and b have length 0 and so no direct"),
     ("softmax", {}, "“journey” gets most, 28% of the total ... shares from −58% to 43%"),
     ("softmax", {"score": 4.0}, "“step” gets most, 78% of the total ... give most to “step”, 42%."),
-    ("softmax", {"score": 20.0}, "“step” takes nearly everything"),
     ("softmax", {"temperature": 100.0}, "−58% to 43%. In brackets: each score divided by the temp"),
-    ("trainable_qkv", {"head_dim": 1}, "both are the same"),
     ("trainable_qkv", {"head_dim": 64}, "slope of softmax is 0."),
-    ("pronouns", {"batches": 0}, "“sour” looks at everything nearly alike"),
     (
         *("pronouns", {"batches": 500}),
         "After 500 batches “sour” looks most at “milk” ... says “sie”, which is right: “milk” is",
     ),
-    (
-        "attention",
-        {"made": AT_RANDOM, "scale": 10},
-        "chance; the inputs are multiplied by 10, so that it shows.",
-    ),
-    ("pronouns", {"query": 4, "show": ONE_NUMBER}, "“milk” looks at ... row of “sour” is trained"),
     ("masking", {}, "“sour” looks most at “milk”"),
-    ("masking", {"query": 1, "show": ONE_NUMBER}, "“dog” looks most at"),
     (
         "masking",
         {"matrices": RANDOM, "text": "so so so"},
         "“so” looks at all 3 tokens equally (0.33",
     ),
-    ("masking", {"way": SECOND}, "weights, not scores: the buttons of “show” belong to"),
     ("masking", {"tokens_read": 7}, "The rows above will not change any more."),
-    ("induction_heads", {}, "“holidayholi” … next, most likely: “d”, "),
-    ("induction_heads", {}, "Last time “d” came after “i”."),
+    ("induction_heads", {}, "next, most likely: “d”, ... Last time “d” came after “i”."),
     ("induction_heads", {"letter": 3, "layers": "one layer"}, "“i” stands here for the first"),
     (
         *("handmade_transformer", {}),

@@ -51,9 +51,9 @@ class Panel:
 class Matrix(Panel):
     """One matrix in large, a number in every cell; of more than 16 rows or columns some.
 
-    Where rows are queries, or columns are keys, pointing at a cell or a label marks that query and
-    that key wherever they are drawn, as it does rows and columns of a weight matrix;
-    so do Tab, which reaches the labels, and then the arrows.
+    Pointing at a cell or a label marks the query and the key that it stands for, wherever they are
+    drawn; ``sides`` says what rows and columns stand for. The keyboard does the same: Tab reaches
+    the labels, and the arrows walk on.
 
     Args:
         title: what the numbers are.

@@ -183,7 +183,8 @@ class Explorer(widgets.VBox):
         tools = widgets.HBox([self.reset_button, self.code_button, self.present_button])
         typed = [self.places[c.name] for c in self.controls if isinstance(c, TextField)]
         inside = [*above, tools]
-        inside.insert(inside.index([tools, *typed][-1]) + 1, self.said)  # by what is typed
+        beside = typed[-1] if typed else tools
+        inside.insert(inside.index(beside) + 1, self.said)
         bar, style = widgets.Box(inside), widgets.HTML(STYLE, layout={"display": "none"})
         hands = Hands(f"Explorer: {self.name}", self.click)
         super().__init__(
@@ -539,17 +540,17 @@ def call_as_text(function: Callable[..., Any], settings: Settings, made: Given) 
     return "\n".join([*comments, *imports, "", f"state = {function.__name__}(", *given, ")"])
 
 
-def _import(thing: Any) -> str:
-    return f"from {thing.__module__} import {thing.__name__}"
+def _import(function: Callable[..., Any]) -> str:
+    return f"from {function.__module__} import {function.__name__}"
 
 
-def _is_found(thing: Any) -> bool:
+def _is_found(function: Callable[..., Any]) -> bool:
     """Return whether a class or a function is what its name means where it was written."""
-    name, module = getattr(thing, "__name__", ""), getattr(thing, "__module__", None)
-    if not name.isidentifier() or name != getattr(thing, "__qualname__", ""):
+    name, module = getattr(function, "__name__", ""), getattr(function, "__module__", None)
+    if not name.isidentifier() or name != getattr(function, "__qualname__", ""):
         return False
-    elsewhere = thing if module == "__main__" else None  # a cell may be run by something else
-    return getattr(sys.modules.get(module), name, elsewhere) is thing
+    elsewhere = function if module == "__main__" else None  # a cell may be run by something else
+    return getattr(sys.modules.get(module), name, elsewhere) is function
 
 
 def explorer_function(
