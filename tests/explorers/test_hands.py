@@ -21,7 +21,6 @@ from chapter3_helpers.explorers.trainable_qkv import SCALED, UNSCALED
 from tests.explorers import find
 
 SOFTMAX = {"token": 5, "score": -2.0, "key": None}
-WITHOUT_WEIGHTS = {"dot_products"}
 TOPICS = [
     name.removesuffix("_explorer") for name in explorers.__all__ if name != "model_explorer"
 ]  # it takes weights
@@ -43,9 +42,16 @@ def click(subject, panel, query: int, key: int) -> None:
     assert clicked.items() <= subject.settings.items()
 
 
-@pytest.mark.parametrize("topic", sorted({*TOPICS} - WITHOUT_WEIGHTS))
-def test_a_click_shows_the_arithmetic_of_the_number_that_was_clicked(topic):
-    subject = getattr(explorers, f"{topic}_explorer")()
+@pytest.mark.parametrize(
+    ("topic", "start"),
+    [
+        *((topic, {}) for topic in TOPICS if topic != "dot_products"),
+        ("positions", {"scheme": "ALiBi"}),
+        ("attention", {"dropout": 0.5}),
+    ],
+)
+def test_a_click_shows_the_arithmetic_of_the_number_that_was_clicked(topic, start):
+    subject = getattr(explorers, f"{topic}_explorer")(**start)
     assert clickable(subject)
     for n, panel in enumerate(clickable(subject)):
         rows = len(np.atleast_2d(panel.values))
