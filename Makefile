@@ -173,7 +173,7 @@ questions: $(MODEL_TRIED)  ## write notebooks/questions.md, when_it_does_not_wor
 translate: $(MODEL_TRIED)  ## bring the catalogues in locale/ up to date with the English, and say how far they are
 	python -m tools.translations
 
-bench: $(MODEL_TRIED)  ## measure every implementation of attention: table, JSON and plot in benchmarks/
+bench: $(MODEL_TRIED)  ## measure every implementation of attention, and print tables
 	python -m chapter3_helpers.benchmarks $(BENCH_ARGS)
 
 regen: $(MODEL_TRIED)  ## run every notebook and store what it prints; then read `git diff`

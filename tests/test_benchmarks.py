@@ -1,7 +1,5 @@
-"""The benchmark times one function computed in many ways, and saves all that it finds."""
+"""The benchmark times one function computed in many ways, and prints all that it finds."""
 
-import json
-import math
 import os
 import platform
 import runpy
@@ -13,7 +11,7 @@ import torch
 
 from chapter3_helpers import performance
 from chapter3_helpers.benchmarks import __main__ as benchmark
-from chapter3_helpers.benchmarks import machine, measure, real_model, report
+from chapter3_helpers.benchmarks import machine, measure, real_model
 from chapter3_helpers.benchmarks.machine import (
     best_time,
     in_turn,
@@ -21,17 +19,12 @@ from chapter3_helpers.benchmarks.machine import (
     memory_kept,
     peak_memory,
 )
-from chapter3_helpers.benchmarks.measure import measure_generation, measure_memory, measure_sizes
+from chapter3_helpers.benchmarks.measure import measure_memory, measure_sizes
 from chapter3_helpers.benchmarks.real_model import measure_writing
-from chapter3_helpers.benchmarks.report import (
-    generation_table,
-    memory_table,
-    table,
-    writing_table,
-)
+from chapter3_helpers.benchmarks.report import TIMES, memory_table, table, writing_table
 from chapter3_helpers.benchmarks.variants import make_variants, shared_weights
 from chapter3_helpers.performance import OneDNNLinear, Sizes
-from chapter3_helpers.plots import described_figure
+from chapter3_helpers.real_model import Llama
 from tests.devices import DEVICES
 from tests.gguf_files import random_llama
 
@@ -69,22 +62,12 @@ def test_accelerated_is_fused_with_other_layers(monkeypatch):
     assert type(made["fused"].W_qkv) is torch.nn.Linear
 
 
-def test_what_is_measured_is_saved_after_every_part(tmp_path, monkeypatch):
-    saved = []
-    for name in ("measure_memory", "measure_generation", "measure_writing"):
-        monkeypatch.setattr(benchmark, name, lambda *_, **__: [])
-    monkeypatch.setattr(benchmark, "save", lambda _, found: saved.append(len(found["times"])) or [])
-    monkeypatch.setattr(benchmark, "writing_table", lambda _: "")  # of no rows
-    row = {"sizes": "(1, 6, 4, 2)", "variant": "split", "pass": "forward", "reason": "no room"}
-    monkeypatch.setattr(benchmark, "measure_sizes", lambda *_: [row])
-    benchmark.main(["--quick", "--device", "cpu", "--out", str(tmp_path)])
-    assert saved == [0, 0, 1, 2], "so that stopping the rest loses nothing"
-
-
 def test_a_gpu_that_is_missing_is_named(monkeypatch, capsys):
-    monkeypatch.setattr(benchmark.torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(sys, "argv", ["-m", "--device", "cuda"])
+    monkeypatch.delitem(sys.modules, benchmark.__name__)  # python -m runs it anew
     with pytest.raises(SystemExit, match="2"):
-        benchmark.main(["--quick", "--device", "cuda"])
+        runpy.run_module("chapter3_helpers.benchmarks", run_name="__main__")
     assert "--device cuda needs a GPU that torch can use" in capsys.readouterr().err
 
 
@@ -107,13 +90,12 @@ def test_rows_are_worked_out_from_the_seconds(monkeypatch):
         spent, is_product = seconds[row["variant"]], row["variant"] in products
         # with 2 * 15 scores a head: 26460 + 1260 + 1260 + 8820 operations, 26460 of the product
         useful = 26460 if is_product else 37800 * (1 if row["pass"] == "forward" else 3)
-        assert (row["quartiles"][0], row["median"], row["quartiles"][1]) == pytest.approx(
-            (0.5 * spent, spent, 3 * spent)
+        assert [row[name] for name in TIMES] == pytest.approx(
+            [1e3 * spent * n for n in (1, 0.5, 3)]
         )
-        assert row["speed"] == (None if is_product else pytest.approx(0.004 / spent))
-        assert row["flops_per_second"] == pytest.approx(useful / spent)
-        assert row["limit"] == pytest.approx(useful / spent / (26460 / 0.001))
-        assert row["memory"] == measured[f"{SMALL} {row['pass']}"][row["variant"]]
+        assert row.get("x split") == (None if is_product else pytest.approx(0.004 / spent))
+        assert row["of x @ W"] == pytest.approx(useful / spent / (26460 / 0.001))
+        assert 1e6 * row["memory MB"] == measured[f"{SMALL} {row['pass']}"][row["variant"]]
 
 
 def test_what_would_fill_the_memory_is_left_out(monkeypatch):
@@ -138,18 +120,6 @@ def test_memory_of_fused_is_a_line_and_of_split_a_square(device):
     assert 3.6 < rows[1]["split"] / rows[0]["split"] < 4.4
     assert 1.3 < rows[1]["fused"] / rows[0]["fused"] < 2.5
     assert "2048" in memory_table(rows)
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_seconds_of_one_token_are_not_those_of_all(monkeypatch, device):
-    def timed(calls, seconds):
-        found, expected = (calls[name]() for name in ("cached", "recomputed"))
-        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
-        return {"cached": [0.8, 0.4, 3.0], "recomputed": [0.5, 0.1, 0.3]}
-
-    monkeypatch.setattr(measure, "in_turn", timed)
-    (row,) = measure_generation((48,), device, new_tokens=8)
-    assert (row["cached"], row["recomputed"]) == pytest.approx((0.1, 0.3))
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -194,10 +164,11 @@ def test_without_transformers_the_rest_is_measured(monkeypatch):
     assert [*row["first"]] == ["here"]
 
 
-def test_tables_are_in_milliseconds_and_megabytes():
-    times = {"quartiles": (0.001, 0.003), "median": 0.002, "speed": 1.5, "limit": 0.25}
-    row = {"sizes": "(1, 6, 4, 2)", "variant": "split", "pass": "forward", "memory": 4e6, **times}
-    product = row | {"variant": "x@W", "speed": None, "limit": 1.0}
+def test_tables_leave_out_what_no_row_has():
+    numbers = dict(zip(TIMES, (2.0, 1.0, 3.0), strict=True)) | {"memory MB": 4.0}
+    row = {"sizes": "(1, 6, 4, 2)", "pass": "forward", "variant": "split", **numbers}
+    row |= {"of x @ W": 0.25, "x split": 1.5}
+    product = row | {"variant": "x@W", "x split": None, "of x @ W": 1.0}
     heading, columns, *rows = words_of(table([row, product]))
     assert heading == "(batch, T, d, heads) = (1, 6, 4, 2), forward"
     assert columns == "median ms first quartile third quartile x split of x @ W memory MB"
@@ -214,45 +185,12 @@ def test_tables_are_in_milliseconds_and_megabytes():
         "1000 1.000 4.000",
         "2000 4.000 8.000 4.000 2.000",
     ]
-    row = {"tokens": 64, "cached": 0.002, "recomputed": 0.01}
-    assert words_of(generation_table([row]))[2] == "64 2.000 10.000 5.000"
     seconds = {"here": 0.05, "linear layers": 0.04, "limit": 0.02, "sdpa": 0.1}
     row = {"threads": 1, "tokens": 10, "first": {"here": 0.1, "sdpa": 0.08}, "next": seconds}
     assert words_of(writing_table([row]))[1:] == [
         "threads prompt tokens/s / linear layers / limit / sdpa first ms first / sdpa",
         "1 10 20.000 1.250 2.500 0.500 100.000 1.250",
     ]
-
-
-def test_the_picture_shows_the_numbers_under_their_names(tmp_path, monkeypatch):
-    figures = []
-
-    def keep(*arguments, **options):
-        figures.append(described_figure(*arguments, **options))
-        return figures[0]
-
-    monkeypatch.setattr(report, "described_figure", keep)
-    limits = {"split": {"small": 0.25, "large": 0.5}, "fused": {"large": 0.75}}
-    times = [
-        {"sizes": sizes, "variant": variant, "pass": "forward", "limit": limit}
-        for variant, found in limits.items()
-        for sizes, limit in found.items()
-    ]
-    times.append(times[0] | {"pass": "forward + backward", "limit": 9.0})
-    times.append({"sizes": "large", "variant": "torch", "pass": "forward", "reason": "no room"})
-    memory = [{"tokens": T, "split": T * 4e6, "fused": T * 1e6} for T in (256, 512)]
-    report.save(tmp_path, {"times": times, "memory": memory})
-    left, right = figures[0][1].flat
-    assert (figures[0][0].get_size_inches() > 4).all(), "large enough to be read"
-    for ax, curves in (
-        (left, [[0.25, 0.5], [pytest.approx(math.nan, nan_ok=True), 0.75]]),
-        (right, [[1024, 2048], [256, 512]]),
-    ):
-        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["split", "fused"]
-        assert [line.get_ydata().tolist() for line in ax.get_lines()] == curves
-    assert [tick.get_text() for tick in left.get_xticklabels()] == ["small", "large"]
-    assert left.get_ylim()[0] == 0
-    assert left.get_ylim()[1] > 1.3 * 0.75, "room for the legend"
 
 
 def words_of(text):
@@ -338,23 +276,18 @@ def test_the_best_time_is_the_shortest_but_not_the_first(monkeypatch):
     assert len(calls) == 4
 
 
-def test_quick_run_prints_and_saves(tmp_path, monkeypatch, capsys):
-    options = ["--quick", "--device", "cpu", "--out", str(tmp_path / "results")]
-    monkeypatch.setattr(sys, "argv", ["-m", *options])
-    monkeypatch.delitem(sys.modules, benchmark.__name__)  # python -m runs it anew
-    runpy.run_module("chapter3_helpers.benchmarks", run_name="__main__")
+def test_a_run_prints_every_table(monkeypatch, capsys):
+    monkeypatch.setattr(benchmark, "SIZES", (SMALL, Sizes(2, 128, 64, 4)))
+    monkeypatch.setattr(benchmark, "LENGTHS", (256, 512))
+    monkeypatch.setattr(benchmark, "model_path", lambda: "here")
+    monkeypatch.setattr(benchmark, "load_llama", lambda: Llama(53, 24, 2, 6, 2, 37, 400))
+    benchmark.main(["--device", "cpu", "--seconds", "0.01"])
     printed = capsys.readouterr()
-    for part in ("sizes", "memory", "generation", "writing"):
+    for part in ("sizes", "memory", "writing"):
         assert f"{part}: 100%" in printed.err  # the progress bars
     for words in (
-        *(f"torch: {torch.__version__}", "fused", "cached", "tokens/s"),
-        "(batch, T, d, heads) = (2, 128, 64, 4), forward + backward",
+        *(f"torch: {torch.__version__}", "one head of 64 numbers", "tokens/s"),
+        *("(2, 5, 21, 3), forward", "(2, 128, 64, 4), forward + backward"),
     ):
         assert words in printed.out
-    results = json.loads((tmp_path / "results" / "attention.json").read_text())
-    assert results["machine"]["torch"] == torch.__version__
-    assert (results["machine"]["load"] is not None) == hasattr(os, "getloadavg")
-    assert len(results["times"]) == 2 * 2 * 9
-    assert [row["tokens"] for row in results["memory"]] == [256, 512]
-    picture = (tmp_path / "results" / "attention.png").read_bytes()
-    assert picture.startswith(b"\x89PNG")
+    assert printed.out.count("torch+weights") == 2 * 2

@@ -1,4 +1,4 @@
-"""Every variant's time and memory, and what one more token costs."""
+"""Every variant's time and memory."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -10,9 +10,9 @@ from torch import nn
 from tqdm.auto import tqdm
 
 from chapter3_helpers.benchmarks.machine import in_turn, peak_memory
+from chapter3_helpers.benchmarks.report import TIMES
 from chapter3_helpers.benchmarks.variants import Variant
 from chapter3_helpers.fused_multihead import FusedMultiHeadAttention, MultiHeadAttention
-from chapter3_helpers.grouped_query import GroupedQueryAttention
 from chapter3_helpers.performance import Sizes, accelerate, count_flops
 
 
@@ -24,10 +24,10 @@ def measure_sizes(
     Beside them stands a single product, x @ W_qkv, plain and by an accelerated layer.
 
     Returns:
-        One row for each variant and pass: median and quartiles of the seconds, ``speed`` (split's
-        time over this one's), ``limit`` (useful operations per second over those of x @ W in the
-        same rounds), ``memory`` (peak bytes above the inputs), or ``reason``, why there are no
-        numbers.
+        One row for each variant and pass, by the column of the table: median and quartiles of the
+        milliseconds, ``x split`` (split's time over this one's), ``of x @ W`` (useful operations
+        per second over those of x @ W in the same rounds), ``memory MB`` (the peak above the
+        inputs), or ``left out``, why there are no numbers.
     """
     x = torch.randn(sizes.batch, sizes.tokens, sizes.width, device=device)
     matrix = torch.randn(sizes.width, 3 * sizes.width, device=device)
@@ -46,23 +46,17 @@ def measure_sizes(
         quartiles = {name: statistics.quantiles(values, n=4) for name, values in times.items()}
         product = flops["project"] / quartiles["x @ W"][1]
         for name in (*products, *reasons):
-            row = {"sizes": str(sizes), "tokens": sizes.tokens, "variant": name, "pass": way}
+            row = {"sizes": str(sizes), "pass": way, "variant": name}
             rows.append(row)
-            if reasons.get(name):
-                row["reason"] = reasons[name]
+            if name not in calls:
+                row["left out"] = reasons[name]
                 continue
             low, median, high = quartiles[name]
+            row |= zip(TIMES, (1e3 * median, 1e3 * low, 1e3 * high), strict=True)
             useful = flops["project"] if name in products else factor * sum(flops.values())
-            comparable = "split" in quartiles and name not in products
-            row |= {
-                "median": median,
-                "quartiles": (low, high),
-                "rounds": len(times[name]),
-                "speed": quartiles["split"][1] / median if comparable else None,
-                "flops_per_second": useful / median,
-                "limit": useful / median / product,
-                "memory": memory[name],
-            }
+            row |= {"of x @ W": useful / median / product, "memory MB": memory[name] / 1e6}
+            if "split" in calls and name not in products:
+                row["x split"] = quartiles["split"][1] / median
     return rows
 
 
@@ -106,35 +100,4 @@ def measure_memory(
             with torch.no_grad():
                 row[name] = peak_memory(lambda module=module, x=x: module(x), device)
         rows.append(row)
-    return rows
-
-
-def measure_generation(
-    lengths: Sequence[int], device: str = "cpu", seconds: float = 5.0, new_tokens: int = 8
-) -> list[dict[str, Any]]:
-    """Time one more token behind T others: with the cache, and by computing all T again."""
-    rows = []
-    for T in tqdm(lengths, desc="generation", unit="T"):
-        attention = GroupedQueryAttention(768, 12, 4, context_length=T + new_tokens).to(device)
-        cache, x = attention.new_cache(), torch.randn(1, T + new_tokens, 768, device=device)
-        with torch.no_grad():
-            attention(x[:, :T], cache)
-
-            def cached(attention=attention, cache=cache, x=x, T=T):
-                cache.truncate(T)
-                for t in range(T, T + new_tokens):
-                    last = attention(x[:, t : t + 1], cache)
-                return last
-
-            def recomputed(attention=attention, x=x):
-                return attention(x)[:, -1:]  # T + new_tokens tokens for the last one
-
-            times = in_turn({"cached": cached, "recomputed": recomputed}, seconds)
-        rows.append(
-            {
-                "tokens": T,
-                "cached": statistics.median(times["cached"]) / new_tokens,
-                "recomputed": statistics.median(times["recomputed"]),
-            }
-        )
     return rows

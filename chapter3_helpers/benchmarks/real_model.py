@@ -2,7 +2,6 @@
 
 import statistics
 from collections.abc import Callable, Sequence
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -51,12 +50,12 @@ def measure_writing(
         for count, T in tqdm([(count, T) for count in threads for T in lengths], desc="writing"):
             torch.set_num_threads(count)
             ids = torch.arange(T + 1)[None] % model.embedding.num_embeddings
-            first = {"here": partial(_first, model, ids)}
-            first |= {name: partial(_their_first, module, ids) for name, module in others.items()}
-            more = {"here": _next(model, ids)} | alone
-            more |= {name: _their_next(module, ids) for name, module in others.items()}
+            here = _calls(model, ids)
+            there = {name: _their_calls(module, ids) for name, module in others.items()}
             row = {"threads": count, "tokens": T}
-            for part, calls in (("first", first), ("next", more)):
+            for part, products in (("first", {}), ("next", alone)):
+                calls = {"here": here[part], **products}
+                calls |= {name: their[part] for name, their in there.items()}
                 times = in_turn(calls, seconds, f"{count} threads, {T} tokens, {part}")
                 row[part] = {name: statistics.median(values) for name, values in times.items()}
             rows.append(row)
@@ -65,37 +64,32 @@ def measure_writing(
     return rows
 
 
-def _first(model: Llama, ids: torch.Tensor) -> torch.Tensor:
-    return model.next_logits(ids[:, :-1], model.new_caches())
-
-
-def _their_first(module: nn.Module, ids: torch.Tensor) -> torch.Tensor:
-    return module(ids[:, :-1], use_cache=True, logits_to_keep=1).logits[:, -1]
-
-
-def _next(model: Llama, ids: torch.Tensor) -> Callable[[], torch.Tensor]:
-    """Return the call that reads the last id, again and again, behind the others."""
+def _calls(model: Llama, ids: torch.Tensor) -> dict[str, Callable[[], torch.Tensor]]:
+    """Return the calls that are timed: all ids but the last one, and the last one behind them."""
     caches = model.new_caches()
     model.next_logits(ids[:, :-1], caches)
 
-    def call() -> torch.Tensor:
+    def next_token() -> torch.Tensor:
         logits = model.next_logits(ids[:, -1:], caches)
         for cache in caches:
             cache.truncate(ids.shape[1] - 1)  # forgets it again
         return logits
 
-    return call
+    return {"first": lambda: model.next_logits(ids[:, :-1], model.new_caches()), "next": next_token}
 
 
-def _their_next(module: nn.Module, ids: torch.Tensor) -> Callable[[], torch.Tensor]:
-    cache = module(ids[:, :-1], use_cache=True, logits_to_keep=1).past_key_values
+def _their_calls(module: nn.Module, ids: torch.Tensor) -> dict[str, Callable[[], torch.Tensor]]:
+    def prompt() -> Any:
+        return module(ids[:, :-1], use_cache=True, logits_to_keep=1)
 
-    def call() -> torch.Tensor:
+    cache = prompt().past_key_values
+
+    def next_token() -> torch.Tensor:
         logits = module(ids[:, -1:], past_key_values=cache, logits_to_keep=1).logits
         cache.crop(-1)  # forgets it again
         return logits[:, -1]
 
-    return call
+    return {"first": lambda: prompt().logits[:, -1], "next": next_token}
 
 
 def _in_transformers(model: Llama) -> dict[str, nn.Module]:
