@@ -3,16 +3,14 @@
 import os
 import tempfile
 from collections import Counter
-from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from chapter3_helpers.model_files import model_path
-from tests import trained
+from chapter3_helpers.tasks.training import KEPT_IN
 
 PARTS = BROWSER, NOTEBOOKS, UNIT = "browser", "notebooks", "unit tests and doctests"
-TRAINING = ("00_why_attention.ipynb", "10_induction_heads.ipynb")  # explorers show what they train
-MODELS = "SHARED_MODELS"
 WITH_REAL_MODEL = ("15_real_model.ipynb", "16_heads_of_a_real_model.ipynb")
 
 
@@ -23,17 +21,9 @@ def part(nodeid: str) -> str:
 
 
 def pytest_collection_modifyitems(config, items):
-    """Where workers share the tests, long files go first, and short ones even out the end.
-
-    Before all go the notebooks whose models others wait for.
-    """
-
-    def place(item):
-        trains = part(item.nodeid) == NOTEBOOKS and item.path.name in TRAINING
-        return -1 if trains else PARTS.index(part(item.nodeid))
-
+    """Where workers share the tests, long files go first, and short ones even out the end."""
     if hasattr(config, "workerinput"):
-        items.sort(key=place)
+        items.sort(key=lambda item: PARTS.index(part(item.nodeid)))
     real = [item for item in items if item.path.name in WITH_REAL_MODEL]
     if real and not os.environ.get("REQUIRE_MODEL") and model_path() is None:
         for item in real:
@@ -58,20 +48,19 @@ def pytest_terminal_summary(terminalreporter):
 
 def pytest_configure(config):
     """Make the folder in which all processes of this run keep the models that take seconds to
-    train; workers, and the kernels of all, find it in their environment."""
-    if MODELS not in os.environ:
+    train; workers find it in their environment."""
+    if KEPT_IN not in os.environ:
         made = tempfile.TemporaryDirectory(prefix="models")
         config.add_cleanup(made.cleanup)
-        config.add_cleanup(lambda: os.environ.pop(MODELS))
-        os.environ[MODELS] = made.name
-        ipython = Path(made.name) / "ipython"
-        trained.write_startup(Path(made.name), ipython)
-        os.environ["IPYTHONDIR"] = str(ipython)
+        config.add_cleanup(lambda: os.environ.pop(KEPT_IN))
+        os.environ[KEPT_IN] = made.name
 
 
-@pytest.fixture(scope="session", autouse=True)
-def models():
-    """The folder of models, in which this process looks from now on."""
-    folder = Path(os.environ[MODELS])
-    trained.share(folder)
-    return folder
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    """A notebook that is compared trains what it says: its kernel starts without the folder."""
+    if part(item.nodeid) != NOTEBOOKS:
+        return (yield)
+    with mock.patch.dict(os.environ):
+        del os.environ[KEPT_IN]
+        return (yield)

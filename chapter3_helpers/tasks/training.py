@@ -5,9 +5,12 @@ Seen at work first in ``00_why_attention``.
 
 import contextlib
 import copy
+import hashlib
 import math
+import os
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping
+from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -103,6 +106,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
+KEPT_IN = "CHAPTER3_TRAINED"  # in the environment: a folder that processes share
 KEPT = "_kept_by_chapter3_helpers"  # an attribute of what makes models
 
 
@@ -168,7 +172,34 @@ def _kept_by(make: Callable[..., nn.Module]) -> MutableMapping[Callable, dict]:
 def run(
     model: nn.Module, train: Callable[..., list[float]], every: int | None, progress: bool
 ) -> Trained:
-    """Train a model, and copy it on the way."""
+    """Train a model, and copy it on the way; or read it, if a process of this run has trained it.
+
+    Where the environment names a folder as ``CHAPTER3_TRAINED``, what the tasks here train is left
+    there for other processes. A class goes by its name in it: it is for runs of the tests.
+    """
+    folder = os.environ.get(KEPT_IN)
+    if not folder or not train.__module__.startswith(f"{__package__}."):
+        return _run(model, train, every, progress)
+    from filelock import FileLock
+
+    path = Path(folder) / f"{_key(model, train, every)}.pt"
+    with FileLock(f"{path}.lock"):
+        if not path.exists():
+            learned = _run(model, train, every, progress)
+            states = {batches: state.state_dict() for batches, state in learned.states.items()}
+            torch.save((states, learned.losses), path)
+            return learned
+    kept, losses = torch.load(path)
+    states = {batches: copy.deepcopy(model) for batches in kept} | {len(losses): model}
+    for batches, state in states.items():
+        state.load_state_dict(kept[batches])
+        state.requires_grad_(False)
+    return Trained(states, losses)
+
+
+def _run(
+    model: nn.Module, train: Callable[..., list[float]], every: int | None, progress: bool
+) -> Trained:
     states = {}
 
     def watch(batches: int) -> None:
@@ -178,6 +209,20 @@ def run(
     losses = train(model, progress=progress, watch=watch)
     states[len(losses)] = model.requires_grad_(False)
     return Trained(states, losses)
+
+
+def _key(model: nn.Module, train: Callable[..., list[float]], every: int | None) -> str:
+    """Return a name for a training: its function, the model's parts and all that they hold.
+
+    An attribute that prints differently in each process only means that nothing is shared.
+    """
+    parts = [
+        (name, type(part).__qualname__, [pair for pair in vars(part).items() if pair[0][0] != "_"])
+        for name, part in model.named_modules()
+    ]
+    weights = [(name, value.shape, value.tolist()) for name, value in model.state_dict().items()]
+    text = f"{train.__module__} {train.__qualname__} {every} {parts} {weights}"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def table(reports: Mapping[str, NamedTuple]) -> str:

@@ -64,16 +64,13 @@ del noise, sys
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config):
     """Start here, and in each notebook's kernel by what IPython runs at its start."""
-    if "SHARED_MODELS" not in os.environ:  # else tests/conftest.py has made a folder
-        made = tempfile.TemporaryDirectory(prefix="ipython")
-        config.add_cleanup(made.cleanup)
-        os.environ["IPYTHONDIR"] = made.name
-    startup = Path(os.environ["IPYTHONDIR"]) / "profile_default" / "startup"
-    startup.mkdir(parents=True, exist_ok=True)
+    made = tempfile.TemporaryDirectory(prefix="ipython")
+    config.add_cleanup(made.cleanup)
+    os.environ["IPYTHONDIR"] = made.name
+    startup = Path(made.name) / "profile_default" / "startup"
+    startup.mkdir(parents=True)
     (startup / "noise.py").write_text(STARTUP.format(root=str(Path(__file__).parents[2])))
-    if os.environ.get("NOISE_IN") == "kernels":  # what they train, no test without noise may find
-        (startup / "share.py").unlink(missing_ok=True)
-    else:
+    if os.environ.get("NOISE_IN") != "kernels":
         start()
 
 

@@ -28,7 +28,6 @@ from chapter3_helpers.tasks.leaky_mask import LeakyLanguageModel
 from chapter3_helpers.tasks.training import minimise, trained
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from tests.switches import SWITCHES
-from tests.trained import _key
 
 CALLS = []
 
@@ -260,7 +259,7 @@ def test_every_task_trains_a_readers_model_without_gradients_being_asked_for(tas
 def test_a_run_of_the_tests_shares_a_model_only_with_its_like():
     def key(looks_ahead=0, seed=0, kind=LeakyLanguageModel, function=train, every=None):
         torch.manual_seed(seed)
-        return _key(kind(looks_ahead), function, every)
+        return training._key(kind(looks_ahead), function, every)
 
     class Own(LeakyLanguageModel):
         pass
@@ -268,3 +267,17 @@ def test_a_run_of_the_tests_shares_a_model_only_with_its_like():
     others = [key(looks_ahead=1), key(seed=1), key(kind=Own), key(function=minimise), key(every=1)]
     assert key() == key()
     assert len({key(), *others}) == 6
+
+
+def test_what_another_process_has_trained_is_read_and_is_the_same(tmp_path, monkeypatch):
+    expected = trained(Layer, train, 3, 2, every=3)
+    monkeypatch.setenv(training.KEPT_IN, str(tmp_path))
+    monkeypatch.setattr(train, "__module__", leaky_mask.__name__)  # as a training of the package
+    for calls in (2, 2):  # the second time as another process, which has trained nothing itself
+        training._kept_by(Layer).clear()
+        states, losses = trained(Layer, train, 3, 2, every=3)
+        assert len(CALLS) == calls
+        assert losses == expected.losses
+        for batches, state in expected.states.items():
+            assert states[batches].weight.equal(state.weight)
+            assert not states[batches].weight.requires_grad

@@ -33,13 +33,6 @@ from tools.notebook_files import (
 )
 
 WHOLE = NOTEBOOKS / "02_softmax.ipynb"  # one of the quickest
-ROOT = Path(__file__).parents[2]
-SHARE = """
-import sys, pathlib
-sys.path.insert(0, "{root}")
-from tests import trained
-trained.share(pathlib.Path("{folder}"))
-"""
 
 
 def explorers_of(path: Path) -> list[tuple[str, ExplorerCall]]:
@@ -73,11 +66,11 @@ def test_every_notebook_but_four_shows_an_explorer_and_every_explorer_is_shown()
 
 
 @pytest.fixture(scope="module")
-def page(browser, server, folder, models):
+def page(browser, server, folder):
     """A notebook that holds every explorer, after Run All."""
     cells = [cell for shown in HERE.values() for cell in shown]
     sources = [part for source, call in cells for part in (call.definitions, source) if part]
-    write_notebook(folder / "explorers.ipynb", SHARE.format(root=ROOT, folder=models), *sources)
+    write_notebook(folder / "explorers.ipynb", *sources)
     page = open_notebook(browser, server, "explorers.ipynb")
     run_all(page)
     assert errors(page) == []
