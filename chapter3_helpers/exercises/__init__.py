@@ -9,7 +9,9 @@ import functools
 import importlib
 import inspect
 import pkgutil
+import re
 import traceback
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Rational
@@ -26,7 +28,8 @@ from chapter3_helpers.exercises.feedback import Outcome, Verdict
 TOLERANCE = 1e-4  # the largest difference that counts as equal; counts have to be exact
 CLOSE = 0.01  # relative: a value that is this near was probably rounded
 LONGEST_EXAMPLE = 1500  # characters
-SOLVED: dict[str, bool] = {}  # for each exercise that was made: was its last attempt right?
+# notebook -> exercise -> was its last attempt right?
+SOLVED: defaultdict[str, dict[str, bool]] = defaultdict(dict)
 TRIED: list[str] = []  # the exercises an attempt at which runs now
 
 
@@ -49,6 +52,7 @@ class Exercise:
     """
 
     name: str
+    notebook: str = field(init=False)
     solution: Callable[..., Any]
     cases: Sequence[tuple] = ()
     misconceptions: Mapping[str, Callable[..., Any] | tuple[Callable[..., Any], ...]] = field(
@@ -57,7 +61,9 @@ class Exercise:
     demand: Callable[[Callable[..., Any], tuple], str] | None = None
 
     def __post_init__(self) -> None:
-        SOLVED.setdefault(self.name, False)
+        number, _ = re.fullmatch("([0-9]{2})([a-z])", self.name).groups()
+        object.__setattr__(self, "notebook", number)
+        SOLVED[number].setdefault(self.name, False)
         object.__setattr__(self, "solution", _kept_from_attempts(self.solution, self.name))
 
     def check(self, attempt: Any) -> None:
@@ -68,13 +74,17 @@ class Exercise:
         try:
             verdict = self.verdict(attempt)
         except Exception as error:  # an answer that fails when one looks at it
-            words = f"Comparing your answer stopped with {_say(error)}"
+            words = fill("Comparing your answer stopped with {error}", error=_name(error))
             verdict = Verdict(self.name, Outcome.NOT_YET, words)
-        SOLVED[self.name] = verdict.outcome is Outcome.CORRECT
-        if SOLVED[self.name]:
-            solved = [done for name, done in SOLVED.items() if name[:2] == self.name[:2]]
-            said = f"You have solved {sum(solved)} of the {len(solved)} exercises of this notebook."
-            verdict = replace(verdict, words=said)
+        solved = SOLVED[self.notebook]
+        solved[self.name] = verdict.outcome is Outcome.CORRECT
+        if solved[self.name]:
+            words = fill(
+                "You have solved {solved} of the {all} exercises of this notebook.",
+                solved=sum(solved.values()),
+                all=len(solved),
+            )
+            verdict = replace(verdict, words=words)
         display(verdict)
 
     @as_torch_starts()
@@ -102,15 +112,16 @@ class Exercise:
                 return "The answer is a value, and this is a function."
             return self._compare(attempt, [attempt], expected)
         if not callable(attempt):
-            return f"The answer is a function, and this is {_describe(attempt)}."
+            return fill("The answer is a function, and this is {it}.", it=_describe(attempt))
         answers = []
         for case in self.cases:
             answers.append(self._try(attempt, case))
             if answers[-1] is Ellipsis or (answers[-1] is None and _is_stub(attempt)):
                 return None
+            if answers[-1] is None and len(answers) == 1:
+                return "Your function returned None. Is a `return` missing?"
             if answers[-1] is None:
-                some = "" if len(answers) == 1 else " for some of the inputs"
-                return f"Your function returned None{some}. Is a `return` missing?"
+                return "Your function returned None for some of the inputs. Is a `return` missing?"
         return self._compare(attempt, answers, expected)
 
     def _compare(self, attempt: Any, answers: list, expected: list) -> str:
@@ -123,7 +134,7 @@ class Exercise:
                 return message
         for stop in answers:
             if isinstance(stop, _Stop):
-                return f"Your code stopped{_line(stop.error, attempt)} with {_say(stop.error)}"
+                return _stopped(stop.error, attempt)
         cases = self.cases or [()]
         if self.cases and _differs(self._try(attempt, cases[0]), answers[0]):
             return (
@@ -131,9 +142,7 @@ class Exercise:
                 "Is a seed missing?"
             )
         wrong = [
-            (answer, right, case)
-            for answer, right, case in zip(answers, expected, cases, strict=True)
-            if not equal(answer, right)
+            found for found in zip(answers, expected, cases, strict=True) if not equal(*found[:2])
         ]
         answer, right, case = min(wrong, key=lambda found: _size(found[-1]))
         example = _example(attempt, case, answer, right) if case else ""
@@ -267,27 +276,40 @@ def _describe(value: Any) -> str:
     return text if 0 < len(text) < 60 else f"a value of type {type(value).__name__}"
 
 
-def _say(error: BaseException) -> str:
+def fill(sentence: str, **values: Any) -> str:
+    """Put values into a sentence for the reader, which is written whole, to be translated."""
+    return sentence.format(**values)
+
+
+def _name(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _line(error: BaseException, attempt: Callable[..., Any]) -> str:
-    """Say in which line of the attempt an error arose, if it arose in there."""
+def _stopped(error: BaseException, attempt: Callable[..., Any]) -> str:
+    """Name an error, and the line of the attempt in which it arose, if it arose in there."""
     file = getattr(getattr(attempt, "__code__", None), "co_filename", None)
     lines = [at for at in traceback.extract_tb(error.__traceback__) if at.filename == file]
     if not lines:
-        return ""
-    shown = f", `{lines[-1].line}`," if lines[-1].line else ""
-    return f" in line {lines[-1].lineno}{shown}"
+        return fill("Your code stopped with {error}", error=_name(error))
+    sentence = "Your code stopped in line {number} with {error}"
+    if lines[-1].line:
+        sentence = "Your code stopped in line {number}, `{line}`, with {error}"
+    return fill(sentence, number=lines[-1].lineno, line=lines[-1].line, error=_name(error))
 
 
 def _stub(): ...
 
 
+def _documented_stub():
+    """Return what is asked for."""
+    ...
+
+
 def _is_stub(attempt: Callable[..., Any]) -> bool:
-    """Whether a function does nothing at all, as in the notebook before the first attempt."""
+    """Whether the body of a function is ``...`` alone, as in the notebook before an attempt."""
     code = getattr(attempt, "__code__", None)
-    return code is not None and len(code.co_code) == len(_stub.__code__.co_code)
+    stubs = _stub.__code__, _documented_stub.__code__
+    return code is not None and code.co_code in [stub.co_code for stub in stubs]
 
 
 def _size(case: tuple) -> int:
@@ -297,28 +319,39 @@ def _size(case: tuple) -> int:
 
 def _difference(answer: Any, expected: Any, case: tuple) -> str:
     """Say where a wrong answer differs from the right one, without giving the right one away."""
-    where = f" for the input {', '.join(map(_describe, case))}" if case else ""
+    of = {"answer": _describe(answer), "case": ", ".join(map(_describe, case))}
     left, right = _numbers(answer), _numbers(expected)
     if isinstance(answer, torch.nn.Module) and isinstance(expected, torch.nn.Module):
         held, wanted = answer.state_dict(), expected.state_dict()
-        other = [name for name in wanted if not equal(held.get(name), wanted[name])]
-        return f"The module{where} does not hold what was expected: {', '.join(other)}."
+        of["parts"] = ", ".join(n for n in wanted if not equal(held.get(n), wanted[n]))
+        return fill(
+            "The module for the input {case} does not hold what was expected: {parts}.", **of
+        )
+    unlike = "The answer is {answer}, which is not what was expected."
+    shaped = "The answer has shape {shape}; expected was {expected}."
+    truths = "The answer is made of truth values. Numbers were asked for."
+    missed = "The answer is {answer}, and that is not it."
+    if case:
+        unlike = "The answer for the input {case} is {answer}, which is not what was expected."
+        shaped = "The answer for the input {case} has shape {shape}; expected was {expected}."
+        truths = "The answer for the input {case} is made of truth values. Numbers were asked for."
+        missed = "The answer for the input {case} is {answer}, and that is not it."
     if left is None or right is None:
-        return f"The answer{where} is {_describe(answer)}, which is not what was expected."
+        return fill(unlike, **of)
     if left.shape != right.shape:
-        return f"The answer{where} has shape {left.shape}; expected was {right.shape}."
+        return fill(shaped, shape=left.shape, expected=right.shape, **of)
     if _are_truths(answer) and not _are_truths(expected):
-        return f"The answer{where} is made of truth values. Numbers were asked for."
-    rounded = isinstance(expected, float) and isclose(left, right, rtol=CLOSE, atol=0)
-    if rounded and not case:
-        return f"{_describe(answer)} is close. Give four decimals, or an expression for it."
+        return fill(truths, **of)
+    if not case and isinstance(expected, float) and isclose(left, right, rtol=CLOSE, atol=0):
+        return fill("{answer} is close. Give four decimals, or an expression for it.", **of)
     if not case or left.ndim == 0:
-        return f"The answer{where} is {_describe(answer)}, and that is not it."
+        return fill(missed, **of)
     tolerance = _tolerance(expected)
     wrong = ~isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
     if not wrong.any():  # 1 for True, for one
-        return f"The answer{where} is {_describe(answer)}, which is not what was expected."
-    return f"The shape is right{where}, but {int(wrong.sum())} of {wrong.size} numbers are not."
+        return fill(unlike, **of)
+    counted = "The shape is right for the input {case}, but {wrong} of {all} numbers are not."
+    return fill(counted, wrong=int(wrong.sum()), all=wrong.size, **of)
 
 
 def _example(attempt: Callable[..., Any], case: tuple, answer: Any, expected: Any) -> str:
@@ -355,11 +388,19 @@ def wants_truths(attempt: Callable[..., Any], case: tuple) -> str:
     answer = attempt(*case)
     if _are_truths(answer):
         return ""
-    kind = answer.dtype if isinstance(answer, torch.Tensor) else np.asarray(answer).dtype
-    return (
-        f"The cells are right, but they are numbers ({kind}). `masked_fill` asks for a mask of "
-        "True and False, of dtype torch.bool."
+    return fill(
+        "The cells are right, but they are numbers ({dtype}). `masked_fill` asks for a mask of "
+        "True and False, of dtype torch.bool.",
+        dtype=dtype_of(answer),
     )
+
+
+def dtype_of(answer: Any) -> Any:
+    """Return the type of the numbers in an answer, a list or an array or a tensor."""
+    return answer.dtype if isinstance(answer, torch.Tensor) else np.asarray(answer).dtype
+
+
+INSIDE_OUT = "The mask is inside out. In this package True means hidden."
 
 
 # All topics, whichever is asked for first, so that their numbers are those that they always are,
