@@ -7,10 +7,8 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from unittest import mock
 
 import psutil
@@ -32,7 +30,6 @@ from tests.listening import listening_addresses
 
 ROOT = Path(__file__).parents[1]
 KINDS = ("multi-head", "biased", "grouped")
-TIMEOUT = 100.0  # for a machine that is busy with other things; alone it takes three seconds
 
 
 def make(kind: str) -> nn.Module:
@@ -65,10 +62,14 @@ def replaced(name: str) -> nn.Module:
     return module
 
 
+# its layers can be asked for, but lie one module further down
+COMPILED = torch.compile(make("multi-head"), backend="eager")
+
+
 # What the processes do: each fact is found inside of them, and asserted here, outside.
 
 
-def facts() -> dict:
+def facts() -> list[dict]:
     rank, found = distributed.get_rank(), {}
     mesh = distributed.device_mesh.init_device_mesh("cpu", (2,))
     for kind in KINDS:
@@ -81,7 +82,9 @@ def facts() -> dict:
     found["sizes"] = {name: getattr(module, name) for name in sizes}
     found["listening"] = sorted(listening_addresses(psutil.Process()))
     found["environment"] = (rank, distributed.get_world_size(), distributed.get_backend())
-    return found
+    every = [None, None]
+    distributed.all_gather_object(every, found)
+    return every
 
 
 def differences_of_a_fault() -> dict[str, float]:
@@ -112,20 +115,15 @@ def generation(mesh) -> tuple[float, tuple[int, ...]]:
 
 def fail_in_the_last_process(how: str) -> None:
     if distributed.get_rank() == distributed.get_world_size() - 1:
-        print("last words", flush=True)
         if how == "raise":
             raise LookupError("no such token")
         os.kill(os.getpid(), signal.SIGKILL)
     distributed.all_reduce(torch.ones(1))  # waits for the one that never comes
 
 
-def sleep() -> None:
-    time.sleep(300)
-
-
 @pytest.fixture(scope="module")
 def found() -> list[dict]:
-    results = run_processes(facts, 2, timeout=TIMEOUT)
+    results = run_processes(facts, 2)
     assert children() == []
     return results
 
@@ -153,7 +151,7 @@ def test_a_fault_in_one_process_is_a_difference_in_all_that_depends_on_it(found)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_all_reduce_a_direction_of_the_size_that_the_formula_says(found, kind):
+def test_one_all_reduce_a_direction_of_the_size_of_what_is_summed(found, kind):
     report, module = found[0][kind], make(kind)
     assert report.all_reduces == (1, 1)
     number = module.W_query.weight.element_size()
@@ -161,8 +159,6 @@ def test_one_all_reduce_a_direction_of_the_size_that_the_formula_says(found, kin
         15 * module.out_proj.out_features * number,
         15 * module.W_query.in_features * number,
     )
-    pieces = [-(-message // (2 * number)) for message in report.message_bytes]  # numbers in one
-    assert list(report.sent_bytes) == [2 * number * piece for piece in pieces]  # sent once
 
 
 def test_report_in_words(found):
@@ -172,7 +168,6 @@ def test_report_in_words(found):
     assert lines["time, 1 process"] == "2.50 ms"
     assert lines["time, 2 processes"] == "1500.00 ms"
     assert lines["difference, output"] == f"{report.differences['output']:.1e}"
-    assert lines["sent by each process, forward"] == "2,160 bytes by formula"
     assert lines["all-reduces, forward"] == "1, of 2,160 bytes in all"  # 15 tokens, 36 numbers
 
 
@@ -212,7 +207,7 @@ def test_the_processes_know_their_places_and_listen_on_loopback_alone(found):
 
 def test_run_leaves_the_module_alone(monkeypatch):
     """What its processes find is what notebook 14 prints."""
-    monkeypatch.setattr(comparison, "run_processes", lambda *given, **options: [given])
+    monkeypatch.setattr(comparison, "run_processes", lambda *given: given)
     module = make("multi-head").train().requires_grad_(False)
     _, _, whole, *_ = run(module, tokens(module, 6))  # without a batch
     assert (module.training, whole.training) == (True, False)
@@ -222,35 +217,16 @@ def test_run_leaves_the_module_alone(monkeypatch):
         assert (mine.requires_grad, theirs.requires_grad) == (False, True)
 
 
-@pytest.mark.parametrize(  # to start a process takes seconds: two only where one waits
-    ("n", "how", "message"),
+@pytest.mark.parametrize(
+    ("how", "message"),
     [
-        (2, "kill", r"process 1 of 2 was ended by SIGKILL\n\nlast words"),
-        (1, "raise", "process 0 of 1 stopped with LookupError: no such"),
+        ("kill", "process 1 terminated with signal SIGKILL"),
+        ("raise", "process 1 of 2 stopped with LookupError: no such token"),
     ],
 )
-def test_a_process_that_dies_ends_the_run_and_leaves_none_behind(n, how, message):
+def test_a_process_that_dies_ends_the_run_and_leaves_none_behind(how, message):
     with pytest.raises(RuntimeError, match=f"^{message}"):
-        run_processes(fail_in_the_last_process, n, how, timeout=TIMEOUT)
-    assert children() == []
-
-
-def test_where_one_process_is_killed_the_others_are_not_blamed(tmp_path):
-    """They fail for want of it, and may be seen first; those that are left are told to end."""
-    (tmp_path / "error").write_text("process 0 of 3 stopped with a lost connection")
-    (tmp_path / "printed1").write_text("last words\n")
-    ended = [SimpleNamespace(exitcode=code) for code in (1, -signal.SIGKILL, -signal.SIGTERM)]
-    failure, context = SimpleNamespace(error_index=0, exit_code=1), SimpleNamespace(processes=ended)
-    words = processes._reason(failure, context, tmp_path)
-    assert words == "process 1 of 3 was ended by SIGKILL\n\nlast words"
-    ended[1].exitcode = 1
-    assert processes._reason(failure, context, tmp_path).endswith("a lost connection")
-
-
-def test_a_run_that_takes_too_long_is_ended():
-    expected = "must end within timeout=0.5 seconds, got none from process 0, 1$"
-    with pytest.raises(TimeoutError, match=expected):
-        run_processes(sleep, 2, timeout=0.5)
+        run_processes(fail_in_the_last_process, 2, how)
     assert children() == []
 
 
@@ -281,10 +257,10 @@ def test_torchrun_prints_the_differences():
             "num_heads must be divisible by num_processes, got 4 and 3",
         ),
         ({"num_processes": 0}, ValueError, "num_processes must be at least 1, got 0"),
-        ({"num_processes": -2}, ValueError, "num_processes must be at least 1, got -2"),
         ({"x": torch.zeros(5, 3)}, RuntimeError, "5x3 and 7x12"),
         ({"module": make("fused")}, TypeError, "FusedMultiHeadAttention with NoneType for W_query"),
         ({"module": MultiHeadAttention}, TypeError, "got the class MultiHeadAttention itself"),
+        ({"module": COMPILED}, TypeError, "OptimizedModule with NoneType for W_query"),
         ({"module": replaced("W_value")}, TypeError, r"tests\.\S+\.Linear for W_value"),
         (
             {"module": make("grouped"), "x": torch.zeros(2, 36), "num_processes": 3},
@@ -298,13 +274,6 @@ def test_bad_input_is_refused_before_any_process_starts(monkeypatch, change, err
     arguments = {"module": make("multi-head"), "x": torch.zeros(5, 7), "num_processes": 2} | change
     with pytest.raises(error, match=message):
         run(**arguments)
-
-
-def test_a_compiled_module_is_refused_before_any_process_starts(monkeypatch):
-    """Its layers can be asked for, but lie one module further down."""
-    monkeypatch.setattr(processes.multiprocessing, "spawn", lambda *a, **k: pytest.fail("started"))
-    with pytest.raises(TypeError, match="OptimizedModule with NoneType for W_query"):
-        run(torch.compile(make("multi-head"), backend="eager"), torch.zeros(5, 7))
 
 
 @pytest.mark.parametrize(("n", "numbers"), [(2, 10), (3, 7), (5, 35), (8, 4096), (1, 6)])
@@ -323,7 +292,6 @@ def test_bytes_by_formula_against_a_ring_that_is_run(n, numbers):
     assert set(sent) == {exchanged_bytes(1, numbers, n, bytes_per_number=2)}
 
 
-def test_bytes_grow_with_tokens_and_layers_and_hardly_with_processes():
-    one = exchanged_bytes(1, 840, 2)
-    assert exchanged_bytes(5, 840, 2, all_reduces=3) == 15 * one == 15 * 840 * 4
-    assert [exchanged_bytes(1, 840, n) / one for n in (1, 2, 4, 8)] == [0.0, 1.0, 1.5, 1.75]
+def test_bytes_grow_with_tokens_layers_and_the_size_of_a_number():
+    assert exchanged_bytes(5, 840, 2, all_reduces=3) == 15 * exchanged_bytes(1, 840, 2)
+    assert exchanged_bytes(1, 840, 2) == 2 * exchanged_bytes(1, 840, 2, bytes_per_number=2)

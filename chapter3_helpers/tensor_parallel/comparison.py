@@ -13,11 +13,7 @@ from typing import Any
 import torch
 from torch import distributed, nn
 
-from chapter3_helpers.tensor_parallel import (
-    exchanged_bytes,
-    find_shares,
-    parallelize,
-)
+from chapter3_helpers.tensor_parallel import find_shares, parallelize
 from chapter3_helpers.tensor_parallel.processes import run_processes
 
 
@@ -32,7 +28,6 @@ class Report:
         differences: the largest difference from the single process, in any process, for the
             output, the gradient of x and that of each parameter.
         all_reduces, message_bytes: what one process exchanged, counted; forward and backward.
-        sent_bytes: what a ring would have it send, by formula; forward and backward.
         seconds: medians for one forward and backward pass.
         device: ``cpu`` (gloo) or ``cuda`` (NCCL).
     """
@@ -43,7 +38,6 @@ class Report:
     differences: dict[str, float]
     all_reduces: tuple[int, int]
     message_bytes: tuple[int, int]
-    sent_bytes: tuple[int, int]
     seconds: dict[str, float]
     device: str
 
@@ -54,23 +48,14 @@ class Report:
         }
         rows["device"] = self.device
         rows |= {f"difference, {name}": f"{value:.1e}" for name, value in self.differences.items()}
-        ways = zip(
-            ("forward", "backward"),
-            self.all_reduces,
-            self.message_bytes,
-            self.sent_bytes,
-            strict=True,
-        )
-        for way, times, counted, sent in ways:
+        ways = zip(("forward", "backward"), self.all_reduces, self.message_bytes, strict=True)
+        for way, times, counted in ways:
             rows[f"all-reduces, {way}"] = f"{times}, of {counted:,} bytes in all"
-            rows[f"sent by each process, {way}"] = f"{sent:,} bytes by formula"
         rows |= {f"time, {name}": f"{1000 * s:.2f} ms" for name, s in self.seconds.items()}
         return "\n".join(f"{name:40} {value}" for name, value in rows.items())
 
 
-def run(
-    module: nn.Module, x: torch.Tensor, num_processes: int = 2, timeout: float = 120.0
-) -> Report:
+def run(module: nn.Module, x: torch.Tensor, num_processes: int = 2) -> Report:
     """Start processes that share the heads of a module, and compare with one that holds them all.
 
     Each process runs its share and the whole, forward and backward: in eval mode, with gradients
@@ -81,20 +66,18 @@ def run(
         module: a MultiHeadAttention or GroupedQueryAttention.
         x: tokens (T, d_in) or (B, T, d_in).
         num_processes: how many share the heads; each gets a GPU of its own if there are enough.
-        timeout: seconds until all must have ended.
 
     Raises:
         TypeError, ValueError, RuntimeError: before any process starts, if ``module`` is of another
             kind, ``num_processes`` is 0 or does not divide its heads, or ``x`` does not fit it.
         RuntimeError: a process failed. All have ended by then.
-        TimeoutError: they took too long. All have ended by then.
     """
     find_shares(module, num_processes)
     whole = copy.deepcopy(module).cpu().eval().requires_grad_(True)
     with torch.no_grad():
         whole(x.detach().cpu())  # so that an x that does not fit is refused here
     arguments = (whole, x.detach().cpu(), torch.get_num_threads())
-    return run_processes(compare, num_processes, *arguments, timeout=timeout)[0]
+    return run_processes(compare, num_processes, *arguments)
 
 
 def compare(module: nn.Module, x: torch.Tensor, num_threads: int, repeats: int = 5) -> Report:
@@ -130,7 +113,6 @@ def compare(module: nn.Module, x: torch.Tensor, num_threads: int, repeats: int =
     every: list[Any] = [None] * n
     distributed.all_gather_object(every, mine)
     differences, weights, shapes = zip(*every, strict=True)
-    tokens, size = x.shape[:-1].numel(), x.element_size()
     return Report(
         heads=find_shares(whole, n),
         weights=list(weights),
@@ -138,10 +120,6 @@ def compare(module: nn.Module, x: torch.Tensor, num_threads: int, repeats: int =
         differences={name: max(part[name] for part in differences) for name in expected},
         all_reduces=(counts[0][0], counts[1][0]),
         message_bytes=(counts[0][1], counts[1][1]),
-        sent_bytes=(
-            exchanged_bytes(tokens, whole.out_proj.out_features, n, 1, size),
-            exchanged_bytes(tokens, x.shape[-1], n, 1, size),
-        ),
         seconds=seconds,
         device=device,
     )
