@@ -3,8 +3,6 @@ import copy
 import dataclasses
 import importlib
 import io
-import itertools
-import math
 import pkgutil
 import subprocess
 import sys
@@ -17,26 +15,14 @@ import torch
 from chapter3_helpers import exercises
 from chapter3_helpers.dropout import dropout_mask
 from chapter3_helpers.exercises import Exercise, equal
-from chapter3_helpers.exercises.dot_products import COSINES, NEAREST
-from chapter3_helpers.exercises.dropout import KIND_SEED, LOST_ROWS, TOSSES_COINS, WHICH_P
+from chapter3_helpers.exercises.dropout import WHICH_P
 from chapter3_helpers.exercises.feedback import Outcome, Verdict
-from chapter3_helpers.exercises.fused_multihead import GPT2_ATTENTION, WINDOW_ATTENTION
-from chapter3_helpers.exercises.grouped_query import GROUPED_SCORES, WINDOW_MASK
 from chapter3_helpers.exercises.handmade_transformer import (
-    AAAB,
-    AABB,
-    IDLE_WEIGHT,
     completer,
-    looking_back,
 )
-from chapter3_helpers.exercises.masking import BLIND, PADDING, PREFIX, WINDOW
-from chapter3_helpers.exercises.multihead_wrapper import HEAD_OUTPUT, PARAMETERS, REORDERED
-from chapter3_helpers.exercises.performance import EQUAL_SHARES, MERGE, ONE_TOKEN
-from chapter3_helpers.exercises.positions import MASK_ALONE
-from chapter3_helpers.exercises.recurrent import ADDITIVE_SCORES, ALIGNMENT, TIMES_READ, WORDS
-from chapter3_helpers.exercises.softmax import DECLINE, HALF, SCORES_FROM_WEIGHTS, STABLE
+from chapter3_helpers.exercises.softmax import SCORES_FROM_WEIGHTS, STABLE
 from chapter3_helpers.exercises.tensor_parallel import KV_HEADS_HERE
-from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS, CIRCLE, DIVISOR
+from chapter3_helpers.exercises.trainable_qkv import CARRY_WEIGHTS
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.handmade_transformer import MODEL, complete
 from chapter3_helpers.masking import causal_mask
@@ -310,14 +296,6 @@ def tensors_in(value):
 # Answers that a checker once refused or accepted wrongly, or that stand close to the edge.
 
 
-def nearest_by_sorting(x):
-    return (x @ x.T).fill_diagonal_(-torch.inf).argsort(-1)[:, -1]
-
-
-def nearest_behind(value):
-    return lambda x: (x @ x.T).fill_diagonal_(value).argmax(dim=-1)
-
-
 def stable_by(subtracted):
     def stable(scores):
         exponentials = (scores - subtracted(scores)).exp()
@@ -341,10 +319,6 @@ def carry(turn):
     return carry_weights
 
 
-def some_zero(module, x):
-    return any(bool((module(x) == 0).any()) for _ in range(100))
-
-
 def tosses(passes, answer=bool):
     def tosses_coins(module, x):
         outputs = torch.stack([module(x) for _ in range(passes)])
@@ -361,27 +335,10 @@ def attend(hide, divisor=lambda D: D**0.5):
     return attend_visible
 
 
-def visible(num_cached, num_new, window):
-    """Mark with True what the tokens behind a cache may see, cell by cell."""
-    places = range(num_cached + num_new)
-    return [[query - window < key <= query for key in places] for query in places[num_cached:]]
-
-
-def visible_prefix(T, prefix):
-    """Mark with True what may be seen where the first tokens are a question, cell by cell."""
-    return [[key <= query or max(key, query) < prefix for key in range(T)] for query in range(T)]
-
-
 def merge_rows_together(first, second):
     largest = torch.cat([first[0], second[0]]).max()
     a, b = (torch.exp(half[0] - largest) for half in (first, second))
     return (a * first[2] + b * second[2]) / (a * first[1] + b * second[1])
-
-
-def merge(first, second):
-    weights = [half[0].exp() * half[1] for half in (first, second)]
-    answers = [half[2] / half[1] for half in (first, second)]
-    return (weights[0] * answers[0] + weights[1] * answers[1]) / (weights[0] + weights[1])
 
 
 def with_weights(array, places, value):
@@ -399,51 +356,11 @@ def looking_two_back(*positions):
     return with_weights("W_query", [(i, i - 2) for i in positions], 1024.0)
 
 
-def size_of_attention(error=0, kind=tuple):
-    return lambda num_heads, width, context_length: kind(
-        [width // num_heads, width * (4 * width + 1) + error]
-    )
-
-
-def share_by_broadcasting(queries, keys):
-    groups = queries.unflatten(1, (keys.shape[1], -1))  # (B, K, H / K, T, D)
-    return (groups @ keys[:, :, None].transpose(-2, -1)).flatten(1, 2)
-
-
-def share_by_einsum(queries, keys):
-    groups = queries.unflatten(1, (keys.shape[1], -1))
-    return torch.einsum("bkgtd,bksd->bkgts", groups, keys).flatten(1, 2)
-
-
-def share_head_by_head(queries, keys):
-    shares = queries.shape[1] // keys.shape[1]
-    heads = [queries[:, h] @ keys[:, h // shares].mT for h in range(queries.shape[1])]
-    return torch.stack(heads, dim=1)
-
-
 def share_through_a_view(queries, keys):
     shares = queries.shape[1] // keys.shape[1]
     seen = keys[:, :, None].expand(-1, -1, shares, -1, -1)  # as large, but in no memory of its own
     heads = [queries[:, h] @ seen[:, h // shares, h % shares].mT for h in range(queries.shape[1])]
     return torch.stack(heads, dim=1)
-
-
-def share_by_repeating(queries, keys):
-    repeated = keys.repeat_interleave(queries.shape[1] // keys.shape[1], dim=1)
-    return queries @ repeated.mT
-
-
-def beside_an_offer_for_each_key(scores):
-    return scores.exp() / (scores.exp().sum(dim=1, keepdim=True) + scores.shape[1])
-
-
-def seed_with_a_cell_in_every_row(T, p):
-    masks = ((seed, dropout_mask((T, T), p, seed)) for seed in itertools.count())
-    return next(seed for seed, kept in masks if kept.sum(dim=1).min() > 0)
-
-
-OVEN, BREAD = "the oven cooked the bread so", "the bread cooked the oven so"
-SAME_WORD = [a == b for a, b in zip(OVEN.split(), BREAD.split(), strict=True)]
 
 
 def seeing_nothing(scores):
@@ -461,201 +378,6 @@ def by_the_largest_score(scores):
     return powers / powers.sum(dim=-1, keepdim=True).masked_fill(seeing_nothing(scores), 1.0)
 
 
-def from_its_cells(mask, kind):
-    return lambda *case: kind(mask(*case).tolist())
-
-
-def whole_kv_heads(num_heads, num_kv_heads, num_processes, rank):
-    first, end = (place * num_kv_heads // num_processes for place in (rank, rank + 1))
-    return [*range(first, max(first + 1, end))]
-
-
-def by_the_place(kind):
-    return ("W_query", kind(np.argwhere(np.ones((1, 1)))[0]))
-
-
-def parameters_of_a_module(d_in, d_out, num_heads, qkv_bias):
-    module = MultiHeadAttentionWrapper(d_in, d_out, 4, 0.0, num_heads, qkv_bias)
-    return sum(parameter.numel() for parameter in module.parameters())
-
-
-def by_loop(query, keys, W, U, v):
-    return torch.stack([v @ torch.tanh(W @ query + U @ key) for key in keys])
-
-
-def alignment(kind):
-    return lambda order: [
-        [kind(place == column) for column in range(len(order))] for place in order
-    ]
-
-
-@pytest.mark.parametrize(
-    ("exercise", "attempt", "verdict"),
-    [
-        (COSINES, lambda x: torch.nn.functional.normalize(x, dim=-1) @ x.T, "length only"),
-        (CIRCLE, lambda T, s: s * (torch.eye(T).roll(1, 0) + torch.eye(T).roll(1, 1)), "both ways"),
-        (COSINES, lambda x: x @ x.T / x.norm(dim=1) ** 2 / x.norm(dim=1)[:, None] ** 2, "squared"),
-        (NEAREST, nearest_by_sorting, "correct."),
-        (NEAREST, lambda x: (x @ x.T).topk(2).indices[:, 1], "You took the second"),
-        (NEAREST, nearest_behind(torch.finfo().min), "correct."),
-        (NEAREST, nearest_behind(-10), "3 of 3 numbers are not"),
-        (STABLE, stable_by(lambda s: s.max(dim=-1, keepdim=True).values), "correct."),
-        (STABLE, stable_by(lambda s: s.logsumexp(dim=-1, keepdim=True)), "correct."),
-        (STABLE, lambda scores: scores.log_softmax(dim=-1).exp(), "correct."),
-        (STABLE, stable_by(lambda s: s.median(-1, keepdim=True).values), "subtracted the median"),
-        (STABLE, stable_by(lambda s: s.abs().amax(-1, keepdim=True)), "without its sign"),
-        (STABLE, stable_by(lambda s: s.max()), "the largest score of the whole matrix"),
-        (CARRY_WEIGHTS, carry(lambda weight: weight.T.clone()), "correct."),
-        (CARRY_WEIGHTS, carry(lambda weight: weight.T), "both models keep them in"),
-        (CARRY_WEIGHTS, lambda v2: v2, "not hold what was expected: W_query, W_key, W_value."),
-        (WINDOW, own_solution(WINDOW), "correct."),
-        (WINDOW, from_its_cells(own_solution(WINDOW), list), "correct."),
-        (WINDOW, from_its_cells(own_solution(WINDOW), np.array), "correct."),
-        (WINDOW, lambda T, w: causal_mask(T) | ~torch.ones(T, T).triu(1 - w).bool(), "correct."),
-        (
-            WINDOW,
-            lambda T, w: own_solution(WINDOW)(T, w).float(),
-            "numbers (torch.float32)",
-        ),
-        (PREFIX, lambda T, n: causal_mask(T) & (torch.arange(T) >= n), "correct."),
-        (PREFIX, lambda T, n: own_solution(PREFIX)(T, n).int(), "they are numbers (torch.int32)"),
-        (PADDING, lambda p: causal_mask(p.shape[1]).logical_or(p[:, None]), "correct."),
-        (PADDING, lambda p: (causal_mask(p.shape[1]) + p[:, None].int()).clamp(max=1), "numbers"),
-        (BLIND, with_zeros_in_place_of_blind_rows, "correct."),
-        (BLIND, by_the_largest_score, "correct."),
-        (BLIND, lambda s: torch.softmax(s, -1).nan_to_num(), "hides a fault"),
-        (BLIND, lambda s: s.exp() / (s.exp().sum(-1, keepdim=True) + 1e-9), "overflow"),
-        (BLIND, lambda s: torch.softmax(s.nan_to_num(), -1), "not yet"),
-        (TOSSES_COINS, tosses(100), "correct."),
-        (TOSSES_COINS, tosses(100, answer=lambda truth: truth), "correct."),
-        (TOSSES_COINS, tosses(100, answer=lambda truth: truth.numpy()), "correct."),
-        (TOSSES_COINS, some_zero, "A 0 in the answer does not come from a coin"),
-        (TOSSES_COINS, tosses(49), "Two passes may be equal by luck"),
-        (TOSSES_COINS, tosses(100, answer=int), "is 1, and that is not it"),
-        (HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[1], "The shape is right"),
-        (HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[head % 2], "The shape is"),
-        (HEAD_OUTPUT, lambda c, head, n: c.chunk(n, -1)[head - 1], "from 1"),
-        (HEAD_OUTPUT, lambda c, head, n: c.unflatten(-1, (n, -1))[..., head, :], "correct."),
-        (
-            HEAD_OUTPUT,
-            lambda c, head, n: c.reshape(*c.shape[:-1], -1, n)[..., head],
-            "num_heads-th",
-        ),
-        (PARAMETERS, parameters_of_a_module, "correct."),
-        (PARAMETERS, lambda d, out, n, bias: n * 3 * out * (d + int(bias)) - 1, "not it"),
-        (
-            REORDERED,
-            lambda w, order: torch.cat([w.chunk(len(order), 1)[i] for i in order], 1),
-            "correct.",
-        ),
-        (
-            REORDERED,
-            lambda w, order: torch.cat(w.chunk(len(order), 1)[::-1], 1),
-            "The shape is right",
-        ),
-        (GPT2_ATTENTION, size_of_attention(kind=list), "correct."),
-        (GPT2_ATTENTION, size_of_attention(kind=np.array), "correct."),
-        (GPT2_ATTENTION, size_of_attention(kind=torch.tensor), "correct."),
-        (GPT2_ATTENTION, size_of_attention(error=1), "1 of 2 numbers are"),
-        (GPT2_ATTENTION, lambda H, d, T: (64, d * (4 * d + 1)), "1 of 2 numbers are"),
-        (GPT2_ATTENTION, size_of_attention(error=64, kind=torch.tensor), "1 of 2 numbers are not"),
-        (
-            GPT2_ATTENTION,
-            size_of_attention(kind=lambda sizes: tuple(map(str, sizes))),
-            "is ('64', '2360064'), which is not",
-        ),
-        (WINDOW_ATTENTION, attend(lambda hidden: hidden), "correct."),
-        (
-            WINDOW_ATTENTION,
-            attend(lambda hidden: hidden | torch.ones_like(hidden).triu(1)),
-            "You hide the future as well",
-        ),
-        (WINDOW_ATTENTION, attend(lambda hidden: hidden, lambda D: D), "scaled twice"),
-        (WINDOW_ATTENTION, lambda q, k, v, h: attend(lambda h: h)(k, q, v, h), "The shape is"),
-        (WINDOW_ATTENTION, lambda q, k, v, h: attend(lambda h: h)(q, q, v, h), "The shape is"),
-        (WINDOW_ATTENTION, lambda q, k, v, h: attend(lambda h: h)(q, k, k, h), "The shape is"),
-        (
-            WINDOW_ATTENTION,
-            lambda q, k, v, h: torch.softmax((q @ k.mT / q.shape[-1] ** 0.5) * ~h, -1) @ v,
-            "hidden scores are 0",
-        ),
-        (WINDOW_MASK, visible, "You mark what is visible"),
-        (LOST_ROWS, lambda T, p: [1 - (1 - p) ** n for n in range(1, T + 1)], "at least one"),
-        (AABB, not_looking_at_itself(1, 2, 3, 4), "correct."),
-        (AABB, with_weights("c_proj_bias", [5], 0.0), "correct."),
-        (AABB, not_looking_at_itself(2, 3, 4), "not what was expected"),
-        (AABB, not_looking_at_itself(1, 2, 4), "not what was expected"),
-        (AABB, not_looking_at_itself(4), "the last position alone"),
-        (AAAB, looking_two_back(2, 3, 4), "correct."),
-        (AAAB, looking_two_back(3, 4), "not what was expected"),
-        (AAAB, looking_two_back(4), "the last position alone"),
-        (AAAB, completer(looking_back(0, 2)), "by the one before that"),
-        (IDLE_WEIGHT, by_the_place(lambda place: place), "correct."),
-        (IDLE_WEIGHT, by_the_place(torch.tensor), "correct."),
-        (IDLE_WEIGHT, by_the_place(list), "correct."),
-        (GROUPED_SCORES, share_by_einsum, "correct."),
-        (GROUPED_SCORES, share_head_by_head, "correct."),
-        (GROUPED_SCORES, share_through_a_view, "correct."),
-        (GROUPED_SCORES, share_by_repeating, "a tensor of 1344 numbers was made"),
-        (GROUPED_SCORES, share_by_broadcasting, "a tensor of 1344 numbers was made"),
-        (
-            GROUPED_SCORES,
-            lambda q, k: share_by_einsum(q, k) / q.shape[-1] ** 0.5,
-            "divided by sqrt(D)",
-        ),
-        (MERGE, merge, "Large scores overflow"),
-        (MERGE, lambda a, b: 0.5 * a[2] / a[1] + 0.5 * b[2] / b[1], "averaged two"),
-        (MERGE, lambda a, b: (a[2] + b[2]) / (a[1] + b[1]), "You added sums"),
-        (KV_HEADS_HERE, lambda H, G, n, r: [*range(r * G // n, -(-(r + 1) * G // n))], "correct."),
-        (KV_HEADS_HERE, whole_kv_heads, "two processes may share a kv head"),
-        (MERGE, merge_rows_together, "One largest score for all rows"),
-        (PREFIX, visible_prefix, "The mask is inside out"),
-        (ONE_TOKEN, 2.0, "operations for each number"),
-        (ONE_TOKEN, 0.25, "two operations for each weight"),
-        (ONE_TOKEN, 1.0, "weights of two bytes"),
-        (WORDS, 260, "one choice among 26 x 10"),
-        (WORDS, 26.0**10, "correct."),
-        (WORDS, np.int64(26) ** 10, "correct."),
-        (WORDS, torch.tensor(26) ** 10, "correct."),
-        (WORDS, 26**10 - 1, "and that is not it"),
-        (WORDS, 26**10 - 100_000, "and that is not it"),
-        (ALIGNMENT, alignment(float), "correct."),
-        (ALIGNMENT, lambda order: np.eye(len(order))[order], "correct."),
-        (
-            ALIGNMENT,
-            lambda order: torch.stack([torch.eye(len(order))[i] for i in order]),
-            "correct.",
-        ),
-        (ALIGNMENT, alignment(int), "Floats were asked for"),
-        (
-            ALIGNMENT,
-            lambda order: torch.eye(len(order), dtype=torch.int64)[order],
-            "are torch.int64",
-        ),
-        (TIMES_READ, lambda weights: torch.einsum("qk->k", weights), "correct."),
-        (TIMES_READ, lambda weights: torch.ones(len(weights)) @ weights, "correct."),
-        (ADDITIVE_SCORES, by_loop, "correct."),
-        (WORDS, 10**26, "words of 26 letters from an alphabet of ten"),
-        (MASK_ALONE, torch.tensor(SAME_WORD), "Equal words have equal vectors"),
-        (HALF, 5.0, "the ratio of its weight"),
-        (HALF, math.log(6), "with five others, not with six"),
-        (HALF, math.log(2), "2 parts of 7"),
-        (HALF, math.log10(5), "to base 10"),
-        (HALF, 1.61, "1.61 is close. Give four decimals, or an expression for it."),
-        (HALF, 1.7, "The answer is 1.7, and that is not it."),
-        (DECLINE, beside_an_offer_for_each_key, "once for each key"),
-        (DECLINE, torch.sigmoid, "weighed against nothing alone"),
-        (EQUAL_SHARES, lambda width: 2 * (4 * width - 1) + 1, "Each visible score costs twice"),
-        (DIVISOR, lambda d_k, spread: spread * spread * d_k, "It is variances that add up"),
-        (KIND_SEED, seed_with_a_cell_in_every_row, "You counted hidden cells as well"),
-    ],
-)
-def test_answers_at_the_edge(exercise, attempt, verdict):
-    found = said(exercise, attempt)
-    assert found.startswith("correct." if verdict == "correct." else "not yet.")
-    assert verdict in found
-
-
 class Anything:
     """An answer that says of itself that it is equal to everything."""
 
@@ -663,7 +385,7 @@ class Anything:
         return True
 
 
-# what answers in exercise_answers.txt may use: what a notebook has at hand, and two of our helpers
+# what answers in exercise_answers.txt may use: what a notebook has at hand, and the helpers above
 MODULES = ("functools", "itertools", "math", "random", "struct", "sys", "torch")
 AT_HAND = {
     **{name: importlib.import_module(name) for name in MODULES},
@@ -671,7 +393,6 @@ AT_HAND = {
     **{"PackageV1": SelfAttention_v1, "PackageWrapper": MultiHeadAttentionWrapper},
     **{"PackageMultiHeadAttention": MultiHeadAttention, "causal_mask": causal_mask},
     **{"dropout_mask": dropout_mask, "MODEL": MODEL, "complete": complete},
-    **{"stable_by": stable_by, "own_solution": own_solution},
 }
 
 
@@ -688,7 +409,7 @@ def written_answers():
 def test_answers_that_are_written_down(name, source, verdict):
     (exercise,) = (exercise for exercise in EXERCISES if exercise.name == name)
     with torch.random.fork_rng(devices=[]):
-        found = said(exercise, eval(source, {**AT_HAND, "exercise": exercise}))
+        found = said(exercise, eval(source, {**globals(), **AT_HAND, "exercise": exercise}))
     assert found.startswith("not yet." if verdict else "correct.")
     assert verdict in found
 

@@ -30,6 +30,7 @@ CLOSE = 0.01  # relative: a value that is this near was probably rounded
 LONGEST_EXAMPLE = 1500  # characters
 # notebook -> exercise -> was its last attempt right?
 SOLVED: defaultdict[str, dict[str, bool]] = defaultdict(dict)
+INSIDE_OUT = "The mask is inside out. In this package True means hidden."  # in three topics
 TRIED: list[str] = []  # the exercises an attempt at which runs now
 
 
@@ -398,9 +399,6 @@ def wants_truths(attempt: Callable[..., Any], case: tuple) -> str:
 def dtype_of(answer: Any) -> Any:
     """Return the type of the numbers in an answer, a list or an array or a tensor."""
     return answer.dtype if isinstance(answer, torch.Tensor) else np.asarray(answer).dtype
-
-
-INSIDE_OUT = "The mask is inside out. In this package True means hidden."
 
 
 # All topics, whichever is asked for first, so that their numbers are those that they always are,

@@ -67,16 +67,16 @@ SHADOW = Exercise(
 
 CROSS_SCORES = Exercise(
     name="01c",
-    solution=lambda queries, keys: queries @ keys.T,
+    solution=lambda q, k: q @ k.T,
     cases=((QUERIES, KEYS), (KEYS, QUERIES[:1])),
     misconceptions={
         "Your rows are the keys. Each row belongs to the token that asks, so the queries come "
-        "first.": lambda queries, keys: keys @ queries.T,
+        "first.": lambda q, k: k @ q.T,
         "You compared the queries with each other. The second factor has to be the keys.": (
-            lambda queries, keys: queries @ queries.T
+            lambda q, k: q @ q.T
         ),
         "You compared the keys with each other. The first factor has to be the queries.": (
-            lambda queries, keys: keys @ keys.T
+            lambda q, k: k @ k.T
         ),
     },
 )
@@ -104,8 +104,8 @@ COSINES = Exercise(
 NEAREST = Exercise(
     name="01e",
     solution=lambda x: _nearest(x, -torch.inf),
-    # in the last, most tokens score higher with another one than with themselves
-    # in the second, the scores of other tokens lie far below -10, which would win as well
+    # a diagonal of 0 wins a row of the first, and even one of -10 a row of the second; in the
+    # last, four of six tokens score higher with another one than with themselves
     cases=((OPPOSED,), (100 * OPPOSED,), (KEYS,), (example_inputs(),)),
     misconceptions={
         "You took the second-best score of each row, as if a token always came first with itself. "

@@ -91,38 +91,34 @@ def _tosses_coins(passes: int, before: Callable[[nn.Module], object] = lambda mo
 
 WHICH_P = Exercise(
     name="05a",
-    solution=lambda before, after: 1 - (before / after)[after > 0].mean(),
+    solution=lambda b, a: 1 - (b / a)[a > 0].mean(),
+    # a common p, a small and a large one; none at all; two of which a single weight is left
     cases=tuple(
-        _dropped(T, p, seed)
-        # a common one, a small and a large one; none at all; two of which a single weight is left
-        for T, p, seed in (
-            (6, 0.6, 123),
-            (5, 0.1, 4),
-            (8, 0.75, 2),
-            (4, 0.0, 1),
-            (3, 0.8, 15),
-            (3, 0.8, 31),
+        _dropped(*case)
+        for case in (
+            *((6, 0.6, 123), (5, 0.1, 4), (8, 0.75, 2)),
+            *((4, 0.0, 1), (3, 0.8, 15), (3, 0.8, 31)),
         )
     ),
     misconceptions={
         "That is the share of zeros among all cells. The hidden weights were 0 before, and how "
         "many of the others the coins take is luck: look at what became of one that was kept.": (
-            lambda before, after: (after == 0).float().mean()
+            lambda b, a: (a == 0).float().mean()
         ),
         "That is the share of weights that were lost, which is p on average but not in one draw. "
         "Look at what became of a weight that was kept.": (
-            lambda before, after: (after[before > 0] == 0).float().mean()
+            lambda b, a: (a[b > 0] == 0).float().mean()
         ),
         "That is 1 - p, by which each kept weight was divided.": (
-            lambda before, after: (before / after)[after > 0].mean()
+            lambda b, a: (b / a)[a > 0].mean()
         ),
         "That is how many times as large a kept weight has become, 1 / (1 - p). Which p makes it "
-        "so?": lambda before, after: (after / before)[after > 0].mean(),
+        "so?": lambda b, a: (a / b)[a > 0].mean(),
         "A kept weight is divided by 1 - p, not multiplied by 1 + p.": (
-            lambda before, after: (after / before)[after > 0].mean() - 1
+            lambda b, a: (a / b)[a > 0].mean() - 1
         ),
         "You compared sums. What a row or matrix sums to after dropout depends on the coins; a "
-        "single kept weight does not.": lambda before, after: 1 - after.sum() / before.sum(),
+        "single kept weight does not.": lambda b, a: 1 - a.sum() / b.sum(),
     },
 )
 

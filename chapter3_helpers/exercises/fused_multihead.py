@@ -7,55 +7,44 @@ from chapter3_helpers.exercises import Exercise, drawn
 
 GPT2_ATTENTION = Exercise(
     name="07a",
-    solution=lambda num_heads, width, context_length: (
-        width // num_heads,
-        width * (4 * width + 1),
+    solution=lambda H, d, T: (
+        d // H,
+        d * (4 * d + 1),
     ),
     cases=((12, 768, 1024), (25, 1600, 1024), (5, 60, 7)),
     misconceptions={
         "The count includes a bias for queries, keys and values. GPT-2 does have them; the "
         "exercise, like the class by default, leaves them out.": (
-            lambda num_heads, width, context_length: (width // num_heads, 4 * width * (width + 1))
+            lambda H, d, T: (d // H, 4 * d * (d + 1))
         ),
         "Three matrices were counted. The fourth, with a bias, is out_proj.": (
-            lambda num_heads, width, context_length: (width // num_heads, 3 * width * width)
+            lambda H, d, T: (d // H, 3 * d * d)
         ),
         "The bias of out_proj is missing: one number for each of its outputs.": (
-            lambda num_heads, width, context_length: (width // num_heads, 4 * width * width)
+            lambda H, d, T: (d // H, 4 * d * d)
         ),
         "You counted the mask. It is computed, not learned, so context_length adds no parameter.": (
-            lambda num_heads, width, context_length: (
-                width // num_heads,
-                width * (4 * width + 1) + context_length**2,
+            lambda H, d, T: (
+                d // H,
+                d * (4 * d + 1) + T**2,
             )
         ),
         "You gave every head projections as wide as all heads together. They share the width: "
         "W_query, W_key and W_value have width * width numbers each.": (
-            lambda num_heads, width, context_length: (
-                width // num_heads,
-                3 * num_heads * width * width + width * (width + 1),
+            lambda H, d, T: (
+                d // H,
+                3 * H * d * d + d * (d + 1),
             )
         ),
         "The parameters are right. But the width is shared by the heads: each answers with "
-        "width / num_heads numbers per token.": (
-            lambda num_heads, width, context_length: (width, width * (4 * width + 1))
-        ),
+        "width / num_heads numbers per token.": (lambda H, d, T: (d, d * (4 * d + 1))),
     },
 )
 
 
 def _contributions(context: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    D = context.shape[-1]
-    return torch.stack([head @ weight[:, h * D : h * D + D].T for h, head in enumerate(context)])
-
-
-def _rows_of_weight(context: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    D = context.shape[-1]
-    return torch.stack([head @ weight[h * D : h * D + D] for h, head in enumerate(context)])
-
-
-def _every_other_column(context: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    return torch.stack([head @ weight[:, h :: len(context)].T for h, head in enumerate(context)])
+    blocks = weight.chunk(len(context), dim=1)
+    return torch.stack([head @ block.T for head, block in zip(context, blocks, strict=True)])
 
 
 HEAD_CONTRIBUTIONS = Exercise(
@@ -65,12 +54,16 @@ HEAD_CONTRIBUTIONS = Exercise(
     cases=((drawn(2, 5, 3), drawn(7, 6, seed=2)), (drawn(5, 4, 2), drawn(9, 10, seed=2))),
     misconceptions={
         "These are rows of weight. nn.Linear stores (outputs, inputs): what it does with a "
-        "head's numbers stands in columns.": _rows_of_weight,
+        "head's numbers stands in columns.": lambda context, weight: torch.stack(
+            [head @ weight[h * len(head.T) :][: len(head.T)] for h, head in enumerate(context)]
+        ),
         "That is what all heads add together. Leave out the sum: one (T, d_out) for each head.": (
             lambda context, weight: _contributions(context, weight).sum(dim=0)
         ),
         "These are every H-th column. The numbers of a head stand side by side: columns h * D "
-        "to h * D + D.": _every_other_column,
+        "to h * D + D.": lambda context, weight: torch.stack(
+            [head @ weight[:, h :: len(context)].T for h, head in enumerate(context)]
+        ),
     },
 )
 
@@ -80,39 +73,12 @@ def _queries_keys_values(*shape: int) -> tuple[torch.Tensor, ...]:
     return tuple(2 * drawn(*shape, seed=seed) for seed in (1, 2, 3))
 
 
+def _scaled(queries, keys):
+    return queries @ keys.mT / queries.shape[-1] ** 0.5
+
+
 def _attend(queries, keys, values, hidden):
     return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=~hidden)
-
-
-def _attend_to_hidden(queries, keys, values, hidden):
-    return functional.scaled_dot_product_attention(queries, keys, values, attn_mask=hidden)
-
-
-def _attend_to_all(queries, keys, values, hidden):
-    return functional.scaled_dot_product_attention(queries, keys, values)
-
-
-def _add_the_mask(queries, keys, values, hidden):
-    return functional.scaled_dot_product_attention(
-        queries, keys, values, attn_mask=(~hidden).to(queries.dtype)
-    )
-
-
-def _attend_to_the_past(queries, keys, values, hidden):
-    return functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
-
-
-def _attend_to_the_visible_past(queries, keys, values, hidden):
-    return _attend(queries, keys, values, hidden | torch.ones_like(hidden).triu(diagonal=1))
-
-
-def _scale_twice(queries, keys, values, hidden):
-    return _attend(queries / queries.shape[-1] ** 0.5, keys, values, hidden)
-
-
-def _hidden_scores_zero(queries, keys, values, hidden):
-    scores = queries @ keys.transpose(-2, -1) / queries.shape[-1] ** 0.5
-    return torch.softmax(scores.masked_fill(hidden, 0.0), dim=-1) @ values
 
 
 # a window: a token sees itself and the token before it
@@ -133,18 +99,28 @@ WINDOW_ATTENTION = Exercise(
     ),
     misconceptions={
         "True means visible to scaled_dot_product_attention and hidden in our masks: every "
-        "token attends to exactly what it should not see.": _attend_to_hidden,
+        "token attends to exactly what it should not see.": (
+            lambda q, k, v, hidden: _attend(q, k, v, ~hidden)
+        ),
         "Nothing is hidden: every token attends to all of them. Hand the mask over as "
-        "`attn_mask`.": _attend_to_all,
+        "`attn_mask`.": lambda q, k, v, hidden: _scaled(q, k).softmax(-1) @ v,
         "A mask of floats is added to the scores, and 0 and 1 change them little. Hand over "
-        "Booleans: True where a key is visible.": _add_the_mask,
-        "That hides the future, whatever stands in hidden.": _attend_to_the_past,
+        "Booleans: True where a key is visible.": (
+            lambda q, k, v, hidden: (_scaled(q, k) + ~hidden).softmax(-1) @ v
+        ),
+        "That hides the future, whatever stands in hidden.": (
+            lambda q, k, v, hidden: _attend(q, k, v, torch.ones_like(hidden).triu(1))
+        ),
         "You hide the future as well. What is hidden is said by `hidden` alone, and it may leave "
-        "later keys in sight.": _attend_to_the_visible_past,
+        "later keys in sight.": (
+            lambda q, k, v, hidden: _attend(q, k, v, hidden | torch.ones_like(hidden).triu(1))
+        ),
         "The scores are scaled twice: the function divides them by sqrt(D) by itself.": (
-            _scale_twice
+            lambda q, k, v, hidden: _attend(q / q.shape[-1] ** 0.5, k, v, hidden)
         ),
         "The hidden scores are 0. Softmax turns a score of 0 into a weight above 0, so hidden "
-        "tokens still count.": _hidden_scores_zero,
+        "tokens still count.": lambda q, k, v, hidden: (
+            _scaled(q, k).masked_fill(hidden, 0.0).softmax(-1) @ v
+        ),
     },
 )

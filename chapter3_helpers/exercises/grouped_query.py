@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from chapter3_helpers.exercises import Exercise, drawn, wants_truths
+from chapter3_helpers.exercises import INSIDE_OUT, Exercise, drawn, fill, wants_truths
 
 
 def _outside_window(num_cached: int, num_new: int, window: int, off: int = 0) -> torch.Tensor:
@@ -23,25 +23,20 @@ WINDOW_MASK = Exercise(
     demand=wants_truths,
     misconceptions={
         "The future is hidden, but your window is not: the oldest keys have to be hidden too.": (
-            lambda num_cached, num_new, window: _outside_window(num_cached, num_new, 10**9)
+            lambda cached, new, window: _outside_window(cached, new, 10**9)
         ),
         "Your queries see one key too many: the query's own key is one of the `window` keys.": (
-            lambda num_cached, num_new, window: _outside_window(num_cached, num_new, window, 1)
+            lambda cached, new, window: _outside_window(cached, new, window, 1)
         ),
         "Your queries see one key too few: `window` keys, the query's own among them.": (
-            lambda num_cached, num_new, window: _outside_window(num_cached, num_new, window, -1)
+            lambda cached, new, window: _outside_window(cached, new, window, -1)
         ),
         "Your first query stands at position 0. Behind the cached tokens it stands at position "
-        "num_cached.": lambda num_cached, num_new, window: _outside_window(
-            0, num_cached + num_new, window
-        )[:num_new],
-        "You mark what is visible. In this series True means hidden.": (
-            lambda num_cached, num_new, window: ~_outside_window(num_cached, num_new, window)
-        ),
+        "num_cached.": lambda cached, new, window: _outside_window(0, cached + new, window)[:new],
+        INSIDE_OUT: lambda *case: ~_outside_window(*case),
         "The window hides the old keys, but your queries see the future.": (
-            lambda num_cached, num_new, window: (
-                torch.arange(num_cached + num_new)
-                <= num_cached + torch.arange(num_new)[:, None] - window
+            lambda cached, new, window: (
+                torch.arange(cached + new) <= cached + torch.arange(new)[:, None] - window
             )
         ),
     },
@@ -74,10 +69,12 @@ def _repeated_keys(grouped_scores: Callable[..., torch.Tensor], case: tuple) -> 
     with _Largest() as largest:
         scores = grouped_scores(queries, keys)
     if largest.numbers > max(queries.numel(), keys.numel(), scores.numel()):
-        return (
-            f"The scores are right, but on the way a tensor of {largest.numbers} numbers was made, "
-            f"for {keys.numel()} in the keys: they were repeated. (A product with a broadcast "
-            "dimension does so, too.)"
+        return fill(
+            "The scores are right, but on the way a tensor of {largest} numbers was made, for "
+            "{keys} in the keys: they were repeated. (A product with a broadcast dimension does "
+            "so, too.)",
+            largest=largest.numbers,
+            keys=keys.numel(),
         )
     return ""
 
@@ -111,37 +108,35 @@ def _heads(weight: torch.Tensor, num_heads: int) -> torch.Tensor:
 
 POOL_HEADS = Exercise(
     name="12c",
-    solution=lambda weight, num_heads, num_kv_heads: (
-        _heads(weight, num_heads)
-        .unflatten(0, (num_kv_heads, -1))  # (G, H / G, D, d)
+    solution=lambda weight, H, G: (
+        _heads(weight, H)
+        .unflatten(0, (G, -1))  # (G, H / G, D, d)
         .mean(dim=1)
         .flatten(end_dim=1)
     ),
     cases=((drawn(6 * 5, 7), 6, 2), (drawn(8 * 3, 11), 8, 4)),
     misconceptions={
         "You average heads that lie G apart. The query heads of a group stand next to one another, "
-        "so the key heads that they had do too.": lambda weight, num_heads, num_kv_heads: (
-            _heads(weight, num_heads).unflatten(0, (-1, num_kv_heads)).mean(dim=0).flatten(0, 1)
+        "so the key heads that they had do too.": lambda weight, H, G: (
+            _heads(weight, H).unflatten(0, (-1, G)).mean(dim=0).flatten(0, 1)
         ),
         "You average neighbouring rows, which are numbers of one head. Cut the rows into heads "
-        "first, then average head with head.": lambda weight, num_heads, num_kv_heads: (
-            weight.unflatten(0, (-1, num_heads // num_kv_heads)).mean(dim=1)
-        ),
+        "first, then average head with head.": lambda weight, H, G: weight.unflatten(
+            0, (-1, H // G)
+        ).mean(dim=1),
         "You keep one head of each group and drop the others. All of them go into the mean.": (
-            lambda weight, num_heads, num_kv_heads: _heads(weight, num_heads)[
-                :: num_heads // num_kv_heads
-            ].flatten(0, 1)
+            lambda weight, H, G: _heads(weight, H)[:: H // G].flatten(0, 1)
         ),
         "You add the heads of a group. The sum gives keys that are too long, and so scores that "
-        "are too large: take the mean.": lambda weight, num_heads, num_kv_heads: (
-            _heads(weight, num_heads).unflatten(0, (num_kv_heads, -1)).sum(dim=1).flatten(0, 1)
+        "are too large: take the mean.": lambda weight, H, G: (
+            _heads(weight, H).unflatten(0, (G, -1)).sum(dim=1).flatten(0, 1)
         ),
     },
 )
 
 
-def _tokens(memory, num_layers, num_kv_heads, head_dim, bytes_per_number):
-    return memory / (2 * num_layers * num_kv_heads * head_dim * bytes_per_number)
+def _tokens(memory, L, G, D, size):
+    return memory / (2 * L * G * D * size)
 
 
 TOKENS_THAT_FIT = Exercise(
@@ -151,14 +146,10 @@ TOKENS_THAT_FIT = Exercise(
     cases=((10_000, 3, 5, 7, 4), (50_000, 7, 3, 11, 4), (5_040, 3, 5, 7, 4)),
     misconceptions={
         "You count keys or values. A token leaves both in the cache.": (
-            lambda memory, num_layers, num_kv_heads, head_dim, bytes_per_number: (
-                memory // (num_layers * num_kv_heads * head_dim * bytes_per_number)
-            )
+            lambda memory, L, G, D, size: memory // (L * G * D * size)
         ),
         "You count one layer. Every layer has keys and values of its own.": (
-            lambda memory, num_layers, num_kv_heads, head_dim, bytes_per_number: (
-                memory // (2 * num_kv_heads * head_dim * bytes_per_number)
-            )
+            lambda memory, L, G, D, size: memory // (2 * G * D * size)
         ),
         "You count the last token, which fits only in part. Round down.": (
             lambda *sizes: math.ceil(_tokens(*sizes)),

@@ -91,13 +91,11 @@ IDLE_WEIGHT = Exercise(
     name="11d",
     solution=lambda: ("W_query", (0, 0)),
     misconceptions={
-        "Position 0 needs no question, but its key is what position 1 looks for.": lambda: (
-            "W_key",
-            (0, 0),
+        "Position 0 needs no question, but its key is what position 1 looks for.": (
+            lambda: ("W_key", (0, 0))
         ),
-        "That row also makes the key of position 0, which position 1 looks for.": lambda: (
-            "position_embedding",
-            (0, 0),
+        "That row also makes the key of position 0, which position 1 looks for.": (
+            lambda: ("position_embedding", (0, 0))
         ),
         "Accuracy does not notice that one, since the text it is tried on happens to come out "
         "right; the logits do.": lambda: ("position_embedding", (4, 4)),

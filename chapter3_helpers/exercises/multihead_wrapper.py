@@ -49,7 +49,7 @@ TWO_WIDE = Exercise(
 
 HEAD_OUTPUT = Exercise(
     name="06b",
-    solution=lambda context, head, num_heads: context.chunk(num_heads, dim=-1)[head],
+    solution=lambda x, h, H: x.chunk(H, dim=-1)[h],
     cases=(
         (torch.arange(180.0).reshape(3, 5, 12), 1, 4),
         (torch.arange(70.0).reshape(7, 10), 4, 5),
@@ -57,18 +57,18 @@ HEAD_OUTPUT = Exercise(
     ),
     misconceptions={
         "You count heads from 1. The first is head 0, and its numbers stand at the very front.": (
-            lambda context, head, num_heads: context.chunk(num_heads, dim=-1)[head - 1]
+            lambda x, h, H: x.chunk(H, dim=-1)[h - 1]
         ),
         "You took every num_heads-th number. A head's numbers stand next to one another.": (
-            lambda context, head, num_heads: context[..., head::num_heads]
+            lambda x, h, H: x[..., h::H]
         ),
         "You took a single number. A head returns as many as the width divided by the number of "
-        "heads.": lambda context, head, num_heads: context[..., head],
+        "heads.": lambda x, h, H: x[..., h],
         "Your slice is num_heads wide. How wide is a head?": (
-            lambda context, head, num_heads: context[..., head * num_heads : (head + 1) * num_heads]
+            lambda x, h, H: x[..., h * H : (h + 1) * H]
         ),
         "You cut the tokens, not the numbers of a token. The heads share the last dimension.": (
-            lambda context, head, num_heads: context.tensor_split(num_heads, dim=-2)[head]
+            lambda x, h, H: x.tensor_split(H, dim=-2)[h]
         ),
     },
 )
@@ -79,25 +79,19 @@ PARAMETERS = Exercise(
     cases=((11, 5, 4, False), (7, 2, 6, True), (768, 50, 13, True)),
     misconceptions={
         "You counted one matrix per head. There are three: for queries, keys and values.": (
-            lambda d_in, d_out, num_heads, qkv_bias: (
-                _parameters(d_in, d_out, num_heads, qkv_bias) // 3
-            )
+            lambda d_in, d_out, H, bias: _parameters(d_in, d_out, H, bias) // 3
         ),
         "You counted one head. Every head has matrices of its own, d_out wide.": (
-            lambda d_in, d_out, num_heads, qkv_bias: _parameters(d_in, d_out, 1, qkv_bias)
+            lambda d_in, d_out, H, bias: _parameters(d_in, d_out, 1, bias)
         ),
         "The biases are missing: with qkv_bias, a projection adds one to each number it returns.": (
-            lambda d_in, d_out, num_heads, qkv_bias: _parameters(d_in, d_out, num_heads, False)
+            lambda d_in, d_out, H, bias: _parameters(d_in, d_out, H, False)
         ),
         "A bias has one number for each number that a projection returns: d_out, not d_in.": (
-            lambda d_in, d_out, num_heads, qkv_bias: (
-                num_heads * 3 * (d_in * d_out + d_in * qkv_bias)
-            )
+            lambda d_in, d_out, H, bias: H * 3 * (d_in * d_out + d_in * bias)
         ),
         "All heads share one bias in your count. Each has three of its own.": (
-            lambda d_in, d_out, num_heads, qkv_bias: (
-                num_heads * 3 * d_in * d_out + 3 * d_out * qkv_bias
-            )
+            lambda d_in, d_out, H, bias: H * 3 * d_in * d_out + 3 * d_out * bias
         ),
     },
 )

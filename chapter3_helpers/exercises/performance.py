@@ -33,22 +33,16 @@ LEAST_SECONDS = Exercise(
     ),
     misconceptions={
         "That is the shorter of the two times, as if nothing waited for the slower part.": (
-            lambda flops, moved, fast, wide: min(flops / fast, moved / wide)
+            lambda f, m, fast, wide: min(f / fast, m / wide)
         ),
         "That is the sum. Processor and memory work at the same time, so at best the shorter "
-        "time hides behind the longer.": (
-            lambda flops, moved, fast, wide: flops / fast + moved / wide
-        ),
+        "time hides behind the longer.": (lambda f, m, fast, wide: f / fast + m / wide),
         "You ask which number is larger, operations or bytes. What counts is how long each takes: "
-        "compare the two times.": lambda flops, moved, fast, wide: (
-            flops / fast if flops > moved else moved / wide
-        ),
+        "compare the two times.": lambda f, m, fast, wide: f / fast if f > m else m / wide,
         "You ask which of the machine's two limits is lower. The step may need little of it: "
-        "compare the two times.": lambda flops, moved, fast, wide: (
-            flops / fast if fast < wide else moved / wide
-        ),
+        "compare the two times.": lambda f, m, fast, wide: f / fast if fast < wide else m / wide,
         "That is operations per second, not seconds.": (
-            lambda flops, moved, fast, wide: min(fast, flops / moved * wide)
+            lambda f, m, fast, wide: min(fast, f / m * wide)
         ),
     },
 )
@@ -67,20 +61,19 @@ def _half(seed: int, shift: float | torch.Tensor = 0.0) -> Half:
     return largest, exponentials.sum(dim=-1, keepdim=True), exponentials @ values
 
 
+def _weigh(largest: torch.Tensor, part: int, first: Half, second: Half) -> torch.Tensor:
+    """Add sums (part 1) or outputs (part 2), each measured from this largest score."""
+    return sum((half[0] - largest).exp() * half[part] for half in (first, second))
+
+
 def _merge(first: Half, second: Half) -> torch.Tensor:
     largest = torch.maximum(first[0], second[0])
-    shrink = [(half[0] - largest).exp() for half in (first, second)]
-    return (shrink[0] * first[2] + shrink[1] * second[2]) / (
-        shrink[0] * first[1] + shrink[1] * second[1]
-    )
+    return _weigh(largest, 2, first, second) / _weigh(largest, 1, first, second)
 
 
 def _merge_by_one_largest(first: Half, second: Half) -> torch.Tensor:
     largest = torch.maximum(first[0], second[0]).max()  # of all rows together
-    shrink = [(half[0] - largest).exp() for half in (first, second)]
-    return (shrink[0] * first[2] + shrink[1] * second[2]) / (
-        shrink[0] * first[1] + shrink[1] * second[1]
-    )
+    return _weigh(largest, 2, first, second) / _weigh(largest, 1, first, second)
 
 
 FAR_ROWS = torch.tensor([[0.0], [200.0]])  # scores near 0 in one row, near 200 in the next
@@ -97,29 +90,18 @@ MERGE = Exercise(
         "One largest score for all rows: where a row's scores are far below it, all exponentials "
         "are 0. Each row needs the larger of its own two.": _merge_by_one_largest,
         "Large scores overflow: e to the power of 200 is no float32. Measure both largest scores "
-        "from the larger of the two, and no exponent is above 0.": lambda first, second: (
-            (first[0].exp() * first[2] + second[0].exp() * second[2])
-            / (first[0].exp() * first[1] + second[0].exp() * second[1])
+        "from the larger of the two, and no exponent is above 0.": (
+            lambda *halves: _weigh(0, 2, *halves) / _weigh(0, 1, *halves)
         ),
         "You added sums that were taken relative to different largest scores. First shrink both "
-        "to the larger of the two.": (
-            lambda first, second: (first[2] + second[2]) / (first[1] + second[1])
-        ),
+        "to the larger of the two.": lambda a, b: (a[2] + b[2]) / (a[1] + b[1]),
         "You averaged two finished answers. The half with the larger scores deserves the larger "
-        "share.": lambda first, second: (first[2] / first[1] + second[2] / second[1]) / 2,
-        "Not divided yet: the weights of a row have to sum to 1.": lambda first, second: (
-            _merge(first, second)
-            * sum(
-                half[1] * (half[0] - torch.maximum(first[0], second[0])).exp()
-                for half in (first, second)
-            )
+        "share.": lambda a, b: (a[2] / a[1] + b[2] / b[1]) / 2,
+        "Not divided yet: the weights of a row have to sum to 1.": (
+            lambda a, b: _weigh(torch.maximum(a[0], b[0]), 2, a, b)
         ),
-        "You shrank the outputs, but not the sums below them.": lambda first, second: (
-            sum(
-                half[2] * (half[0] - torch.maximum(first[0], second[0])).exp()
-                for half in (first, second)
-            )
-            / (first[1] + second[1])
+        "You shrank the outputs, but not the sums below them.": (
+            lambda a, b: _weigh(torch.maximum(a[0], b[0]), 2, a, b) / (a[1] + b[1])
         ),
     },
 )

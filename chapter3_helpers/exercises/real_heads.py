@@ -11,75 +11,51 @@ def _weights(T: int, seed: int) -> torch.Tensor:
     return scores.masked_fill(torch.ones(T, T).triu(1) > 0, -torch.inf).softmax(dim=-1)
 
 
-def _mean(weights: torch.Tensor, wanted: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-    return (weights * wanted).sum(dim=-1)[rows].mean()
-
-
 def _copies(ids: torch.Tensor) -> torch.Tensor:
     """Return for each row which places hold an earlier copy of its token, (T, T)."""
     return (ids[:, None] == ids).tril(-1)
 
 
-def _copy_score(weights: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+def _score(weights: torch.Tensor, ids: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """Return what the rows with an earlier copy give to the wanted places, on average."""
+    return (weights * wanted).sum(dim=-1)[_copies(ids).any(dim=-1)].mean()
+
+
+def _last_copy(ids: torch.Tensor) -> torch.Tensor:
     copies = _copies(ids)
-    return _mean(weights, copies, copies.any(dim=-1))
-
-
-def _after(weights: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    after = torch.nn.functional.pad(ids[:, None] == ids[:-1], (1, 0)).tril(-1)
-    return _mean(weights, after, _copies(ids).any(dim=-1))
-
-
-def _and_itself(weights: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    same = (ids[:, None] == ids).tril()
-    return _mean(weights, same, _copies(ids).any(dim=-1))
-
-
-def _all_rows(weights: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    return _mean(weights, _copies(ids), torch.ones_like(ids) > 0)
-
-
-def _last_copy(weights: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    copies = _copies(ids)
-    last = copies & (copies.flip(-1).cumsum(-1).flip(-1) == 1)
-    return _mean(weights, last, copies.any(dim=-1))
+    return copies & (copies.flip(-1).cumsum(-1).flip(-1) == 1)
 
 
 COPY_SCORE = Exercise(
     name="16a",
-    solution=_copy_score,
+    solution=lambda weights, ids: _score(weights, ids, _copies(ids)),
     cases=(
         (_weights(7, seed=1), torch.tensor([5, 8, 5, 3, 5, 8, 9])),
         (_weights(8, seed=2), torch.tensor([1, 2, 3, 4, 1, 2, 3, 4])),
     ),
     misconceptions={
         "You take the token after the copy. That is the score of an induction head; here the copy "
-        "itself is asked for.": _after,
-        "You count the row's own token as well. A copy stands earlier.": _and_itself,
+        "itself is asked for.": lambda weights, ids: _score(
+            weights, ids, torch.nn.functional.pad(ids[:, None] == ids[:-1], (1, 0)).tril(-1)
+        ),
+        "You count the row's own token as well. A copy stands earlier.": (
+            lambda weights, ids: _score(weights, ids, (ids[:, None] == ids).tril())
+        ),
         "You take the mean over all rows. A row whose token has no earlier copy says nothing about "
-        "the head.": _all_rows,
+        "the head.": lambda weights, ids: (weights * _copies(ids)).sum(dim=-1).mean(),
         "You take the mean over all copies. First add up what each row gives to its copies, then "
         "take the mean over the rows.": lambda weights, ids: weights[_copies(ids)].mean(),
-        "You count the nearest copy alone. Where there are several, add their weights.": _last_copy,
+        "You count the nearest copy alone. Where there are several, add their weights.": (
+            lambda weights, ids: _score(weights, ids, _last_copy(ids))
+        ),
     },
 )
 
 
-def _columns(weight: torch.Tensor, head: int, num_heads: int) -> slice:
-    D = weight.shape[1] // num_heads
-    return slice(head * D, (head + 1) * D)
-
-
-def _without_head(weight: torch.Tensor, head: int, num_heads: int) -> torch.Tensor:
-    cut = weight.clone()
-    cut[:, _columns(weight, head, num_heads)] = 0
-    return cut
-
-
-def _rows(weight: torch.Tensor, head: int, num_heads: int) -> torch.Tensor:
-    cut = weight.clone()
-    cut[_columns(weight, head, num_heads)] = 0
-    return cut
+def _only_head(weight: torch.Tensor, head: int, num_heads: int) -> torch.Tensor:
+    """Keep the columns of one head, and set all others to 0."""
+    columns = torch.arange(weight.shape[1]).chunk(num_heads)[head]
+    return torch.zeros_like(weight).index_copy(1, columns, weight[:, columns])
 
 
 def _every_nth(weight: torch.Tensor, head: int, num_heads: int) -> torch.Tensor:
@@ -88,17 +64,16 @@ def _every_nth(weight: torch.Tensor, head: int, num_heads: int) -> torch.Tensor:
     return cut
 
 
-def _from_one(weight: torch.Tensor, head: int, num_heads: int) -> torch.Tensor:
-    return _without_head(weight, (head - 1) % num_heads, num_heads)
-
-
-def _alone(weight: torch.Tensor, head: int, num_heads: int) -> torch.Tensor:
-    return weight - _without_head(weight, head, num_heads)
+def _rows(weight: torch.Tensor, head: int, num_heads: int) -> torch.Tensor:
+    D = weight.shape[1] // num_heads
+    cut = weight.clone()
+    cut[head * D : (head + 1) * D] = 0
+    return cut
 
 
 WITHOUT_HEAD = Exercise(
     name="16b",
-    solution=_without_head,
+    solution=lambda weight, head, num_heads: weight - _only_head(weight, head, num_heads),
     cases=(
         (torch.arange(1.0, 61).view(5, 12), 1, 3),
         (torch.arange(1.0, 71).view(7, 10), 4, 5),
@@ -110,8 +85,10 @@ WITHOUT_HEAD = Exercise(
         "You set every `num_heads`-th column to 0. The numbers of a head stand side by side.": (
             _every_nth
         ),
-        "You count heads from 1. The first head is head 0.": _from_one,
-        "You keep this head and take out the others.": _alone,
+        "You count heads from 1. The first head is head 0.": (
+            lambda weight, head, num_heads: weight - _only_head(weight, head - 1, num_heads)
+        ),
+        "You keep this head and take out the others.": _only_head,
     },
 )
 

@@ -104,26 +104,22 @@ RMS_NORM = Exercise(
         (torch.zeros(2, 6), drawn(6, seed=3), 0.01),
     ),
     misconceptions={
-        "You subtract the mean first. That is a layer norm.": lambda x, weight, eps: (
-            (x - x.mean(dim=-1, keepdim=True))
-            / (x.var(dim=-1, keepdim=True, correction=0) + eps).sqrt()
-            * weight
+        "You subtract the mean first. That is a layer norm.": lambda x, w, eps: (
+            (x - x.mean(-1, True)) / (x.var(-1, correction=0, keepdim=True) + eps).sqrt() * w
         ),
         "You divide by the length of each token, the root of the *sum* of squares. RMS is the root "
-        "of their *mean*.": lambda x, weight, eps: (
-            x / (x.pow(2).sum(dim=-1, keepdim=True) + eps).sqrt() * weight
-        ),
+        "of their *mean*.": lambda x, w, eps: x / (x.pow(2).sum(-1, True) + eps).sqrt() * w,
         "You add `eps` after the root. It belongs to the mean square, inside the root.": (
-            lambda x, weight, eps: x / (x.pow(2).mean(dim=-1, keepdim=True).sqrt() + eps) * weight
+            lambda x, w, eps: x / (x.pow(2).mean(-1, True).sqrt() + eps) * w
         ),
-        "Nothing is scaled: multiply by `weight` at the end.": lambda x, weight, eps: (
-            x / (x.pow(2).mean(dim=-1, keepdim=True) + eps).sqrt()
+        "Nothing is scaled: multiply by `weight` at the end.": lambda x, w, eps: (
+            x / (x.pow(2).mean(-1, True) + eps).sqrt()
         ),
         "You take the mean over all tokens. Each token has a mean square of its own.": (
-            lambda x, weight, eps: x / (x.pow(2).mean() + eps).sqrt() * weight
+            lambda x, w, eps: x / (x.pow(2).mean() + eps).sqrt() * w
         ),
-        "You divide by the mean square. Take its root.": lambda x, weight, eps: (
-            x / (x.pow(2).mean(dim=-1, keepdim=True) + eps) * weight
+        "You divide by the mean square. Take its root.": lambda x, w, eps: (
+            x / (x.pow(2).mean(-1, True) + eps) * w
         ),
     },
 )
@@ -135,24 +131,20 @@ def _heads(weight: torch.Tensor, num_heads: int) -> torch.Tensor:
 
 TO_HALVES = Exercise(
     name="15c",
-    solution=lambda weight, num_heads: torch.cat(
-        [_heads(weight, num_heads)[:, i::2] for i in (0, 1)], dim=1
-    ).flatten(0, 1),
+    solution=lambda w, H: torch.cat([_heads(w, H)[:, i::2] for i in (0, 1)], dim=1).flatten(0, 1),
     cases=((drawn(3 * 8, 5), 3), (drawn(2 * 6, 7), 2)),
     misconceptions={
-        "You go the other way, from halves to neighbours.": lambda weight, num_heads: (
-            _heads(weight, num_heads).unflatten(1, (2, -1)).transpose(1, 2).reshape(weight.shape)
+        "You go the other way, from halves to neighbours.": lambda w, H: (
+            _heads(w, H).unflatten(1, (2, -1)).transpose(1, 2).reshape(w.shape)
         ),
         "You reorder all rows at once. Each head keeps its own rows: cut the matrix into heads "
-        "first.": lambda weight, num_heads: torch.cat([weight[0::2], weight[1::2]]),
+        "first.": lambda w, H: torch.cat([w[0::2], w[1::2]]),
         "You reorder the columns. Columns belong to the numbers of the token that comes in; rows "
-        "are the numbers of a query or key.": lambda weight, num_heads: torch.cat(
-            [weight[:, 0::2], weight[:, 1::2]], dim=1
+        "are the numbers of a query or key.": lambda w, H: torch.cat(
+            [w[:, 0::2], w[:, 1::2]], dim=1
         ),
         "The second half of each head comes first. Numbers with an even place go to the front.": (
-            lambda weight, num_heads: torch.cat(
-                [_heads(weight, num_heads)[:, i::2] for i in (1, 0)], dim=1
-            ).flatten(0, 1)
+            lambda w, H: torch.cat([_heads(w, H)[:, i::2] for i in (1, 0)], dim=1).flatten(0, 1)
         ),
     },
 )

@@ -4,11 +4,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch.nn import functional
 
-from chapter3_helpers.exercises import Exercise, drawn
+from chapter3_helpers.exercises import Exercise, drawn, dtype_of, fill
 
 
 def _alignment(order):
@@ -16,13 +15,13 @@ def _alignment(order):
 
 
 def _asks_for_floats(attempt: Callable[..., Any], case: tuple) -> str:
-    answer = attempt(*case)
-    kind = answer.dtype if isinstance(answer, torch.Tensor) else np.asarray(answer).dtype
-    return (
-        ""
-        if "float" in str(kind)
-        else f"The places are right, but these numbers are {kind}. Floats were asked for: a matrix "
-        "product of weights and states needs them."
+    dtype = dtype_of(attempt(*case))
+    if "float" in str(dtype):
+        return ""
+    return fill(
+        "The places are right, but these numbers are {dtype}. Floats were asked for: a matrix "
+        "product of weights and states needs them.",
+        dtype=dtype,
     )
 
 
@@ -60,16 +59,16 @@ WORDS = Exercise(
 
 TIMES_READ = Exercise(
     name="00b",
-    solution=lambda weights: weights.sum(dim=0),
+    solution=lambda w: w.sum(dim=0),
     cases=(
         (torch.softmax(2 * drawn(4, 5, seed=20), dim=-1),),
         (torch.softmax(2 * drawn(7, 3, seed=22), dim=-1),),
     ),
     misconceptions={
         "These are the sums of the rows, which are 1 whatever the weights. A word read is a "
-        "column: sum over the rows, dim=0.": lambda weights: weights.sum(dim=1),
+        "column: sum over the rows, dim=0.": lambda w: w.sum(dim=1),
         "This is the mean over the words written. In total, a word that is read by all of them "
-        "is read as many times as there are rows.": lambda weights: weights.mean(dim=0),
+        "is read as many times as there are rows.": lambda w: w.mean(dim=0),
         "This counts for how many rows a word is the one read most. The smaller weights are read "
         "as well, and count with what they are.": (
             lambda weights: (
@@ -79,7 +78,7 @@ TIMES_READ = Exercise(
             )
         ),
         "This is the most that any one row reads of a word. Two rows may read the same word.": (
-            lambda weights: weights.amax(dim=0)
+            lambda w: w.amax(dim=0)
         ),
     },
 )
@@ -108,26 +107,22 @@ ADDITIVE_SCORES = Exercise(
     cases=(_score_case(T=5, d=3, a=2, seed=0), _score_case(T=2, d=7, a=3, seed=10)),
     misconceptions={
         "Without tanh the query adds the same number to every score, and softmax cancels it: the "
-        "weights would be the same for every query.": (
-            lambda query, keys, W, U, v: (W @ query + keys @ U.T) @ v
-        ),
+        "weights would be the same for every query.": (lambda q, K, W, U, v: (W @ q + K @ U.T) @ v),
         "Here each projection has a tanh of its own. Then the query adds the same number to every "
-        "score again: tanh belongs around their sum.": lambda query, keys, W, U, v: (
-            (torch.tanh(W @ query) + torch.tanh(keys @ U.T)) @ v
+        "score again: tanh belongs around their sum.": lambda q, K, W, U, v: (
+            (torch.tanh(W @ q) + torch.tanh(K @ U.T)) @ v
         ),
         "Here tanh comes last, on the finished score. It belongs inside, on the sum of the two "
         "projections, before v weighs its numbers.": (
-            lambda query, keys, W, U, v: torch.tanh((W @ query + keys @ U.T) @ v)
+            lambda q, K, W, U, v: torch.tanh((W @ q + K @ U.T) @ v)
         ),
         "W and U have changed places: W is for the query, U for the keys.": (
-            lambda query, keys, W, U, v: torch.tanh(U @ query + keys @ W.T) @ v
+            lambda q, K, W, U, v: torch.tanh(U @ q + K @ W.T) @ v
         ),
         "This compares by a dot product, as the notebooks from 01 on do. The additive score adds "
-        "the projections instead.": lambda query, keys, W, U, v: keys @ query,
+        "the projections instead.": lambda q, K, W, U, v: K @ q,
         "These are weights. The scores are asked for, before softmax.": (
-            lambda query, keys, W, U, v: torch.softmax(
-                _additive_scores(query, keys, W, U, v), dim=0
-            )
+            lambda q, K, W, U, v: torch.softmax(_additive_scores(q, K, W, U, v), dim=0)
         ),
     },
 )

@@ -5,7 +5,7 @@ import math
 import torch
 
 from chapter3_helpers.dot_products import attention_scores
-from chapter3_helpers.exercises import Exercise
+from chapter3_helpers.exercises import Exercise, fill
 from chapter3_helpers.sentence import example_inputs
 
 SCORES = torch.tensor([[2.0, 1.0, 0.5], [-1.0, 3.0, 0.0]])  # (2, 3)
@@ -73,58 +73,59 @@ TENFOLD = Exercise(
 
 STABLE = Exercise(
     name="02c",
-    solution=lambda scores: torch.softmax(scores, dim=-1),
+    solution=lambda s: s.softmax(-1),
     cases=((SCORES,), (EXTREME,), (ABOVE,), (BELOW,), (UNEVEN,)),
     misconceptions={
         "This is right for small scores, and NaN for large ones: an exponential overflowed, or a "
-        "whole row underflowed to 0 / 0.": (_naive, lambda scores: _naive(scores.double())),
+        "whole row underflowed to 0 / 0.": (_naive, lambda s: _naive(s.double())),
         "You subtracted the largest score of the whole matrix, so a row far below it underflows to "
-        "0 / 0. Every row needs its own maximum.": lambda scores: _naive(scores, scores.max()),
+        "0 / 0. Every row needs its own maximum.": lambda s: _naive(s, s.max()),
         **{
-            f"You subtracted the {name} of each row. The exponential of a score far above it "
-            "overflows.": (lambda scores, of=of: _naive(scores, of(scores)[:, None]))
-            for name, of in {
-                "mean": lambda scores: scores.mean(dim=-1),
-                "median": lambda scores: scores.median(dim=-1).values,
-                "smallest score": lambda scores: scores.amin(dim=-1),
-                "first score": lambda scores: scores[:, 0],
-                "last score": lambda scores: scores[:, -1],
+            fill(
+                "You subtracted the {number} of each row. The exponential of a score far above it "
+                "overflows.",
+                number=number,
+            ): (lambda s, of=of: _naive(s, of(s)[:, None]))
+            for number, of in {
+                "mean": lambda s: s.mean(dim=-1),
+                "median": lambda s: s.median(dim=-1).values,
+                "smallest score": lambda s: s.amin(dim=-1),
+                "first score": lambda s: s[:, 0],
+                "last score": lambda s: s[:, -1],
             }.items()
         },
         "You subtracted the largest score without its sign. In a row with a very low score, every "
-        "exponential then becomes 0.": (
-            lambda scores: _naive(scores, scores.abs().amax(dim=-1, keepdim=True))
-        ),
+        "exponential then becomes 0.": (lambda s: _naive(s, s.abs().amax(dim=-1, keepdim=True))),
         "You divided by the sum of the whole matrix, so only all the rows together sum to 1. Sum "
         "along the last dimension, with keepdim=True.": (
-            lambda scores: torch.softmax(scores.flatten(), dim=0).view_as(scores)
+            lambda s: s.flatten().softmax(0).view_as(s)
         ),
         "Your columns sum to 1. A row belongs to one query, so both the maximum and the sum run "
-        "along the last dimension.": lambda scores: torch.softmax(scores, dim=0),
+        "along the last dimension.": lambda s: s.softmax(0),
     },
 )
 
 SCORES_FROM_WEIGHTS = Exercise(
     name="02d",
-    solution=lambda weights: weights.log() - weights.log().max(),
+    solution=lambda w: w.log() - w.log().max(),
     cases=((torch.tensor([0.1, 0.2, 0.7]),), (torch.tensor([0.4, 0.3, 0.2, 0.1]),)),
     misconceptions={
         "Softmax of these gives the weights back, but the largest is not 0. Only differences "
-        "matter, so you may subtract the largest from all of them.": lambda weights: weights.log(),
-        "These differences are those of the weights. It is the logarithm that undoes an "
-        "exponential.": lambda weights: weights - weights.max(),
+        "matter, so you may subtract the largest from all of them.": lambda w: w.log(),
+        "These differences are those of the w. It is the logarithm that undoes an "
+        "exponential.": lambda w: w - w.max(),
         "These are the ratios to the largest weight. The scores are their logarithms.": (
-            lambda weights: weights / weights.max()
+            lambda w: w / w.max()
         ),
         "The signs are the wrong way round: the largest weight comes from the largest score.": (
-            lambda weights: weights.log().max() - weights.log()
+            lambda w: w.log().max() - w.log()
         ),
     },
 )
 
 DECLINE = Exercise(
     name="02e",
-    solution=lambda scores: _with_nothing(scores)[:, 1:],
+    solution=lambda s: _with_nothing(s)[:, 1:],
     cases=(
         (SCORES,),
         (2 * SCORES.T[:, :1] - 5,),
@@ -132,26 +133,24 @@ DECLINE = Exercise(
     ),
     misconceptions={
         "You subtracted the largest score of a row from the keys alone. Subtract it from the 0 of "
-        "nothing as well, or leave both as they are.": lambda scores: (
-            scores.softmax(dim=-1)
-            / (1 + 1 / (scores - scores.amax(dim=-1, keepdim=True)).exp().sum(-1, keepdim=True))
+        "nothing as well, or leave both as they are.": lambda s: (
+            s.softmax(dim=-1)
+            / (1 + 1 / (s - s.amax(dim=-1, keepdim=True)).exp().sum(-1, keepdim=True))
         ),
         "Every row still sums to 1, so each query must spend all that it has.": (
-            lambda scores: torch.softmax(scores, dim=-1)
+            lambda s: s.softmax(-1)
         ),
         "This is softmax with the offer of nothing among the tokens. Its weight has to be left "
         "out of what you return: T columns.": _with_nothing,
         "Here every key is weighed against nothing alone, and not against the other keys, so a row "
         "can sum to more than 1. One sum is shared by all of them.": (
-            lambda scores: scores.exp() / (1 + scores.exp())
+            lambda s: s.exp() / (1 + s.exp())
         ),
         "You let the queries compete. The sum runs along the last dimension.": (
-            lambda scores: scores.exp() / (1 + scores.exp().sum(dim=0))
+            lambda s: s.exp() / (1 + s.exp().sum(dim=0))
         ),
         "You offered nothing once for each key. It is one offer: it adds 1 to the sum.": (
-            lambda scores: torch.softmax(torch.cat([scores, scores * 0], dim=-1), dim=-1)[
-                :, : scores.shape[1]
-            ]
+            lambda s: torch.cat([s, 0 * s], dim=-1).softmax(-1)[:, : s.shape[1]]
         ),
     },
 )

@@ -48,14 +48,14 @@ PACKED_ROWS = Exercise(
     misconceptions={
         "You cut the packed rows straight through: process 0 gets queries for which the keys live "
         "elsewhere. Cut queries, keys and values one by one.": (
-            lambda d_out, num_processes, rank: torch.arange(3 * d_out).view(num_processes, -1)[rank]
+            lambda d_out, n, rank: torch.arange(3 * d_out).view(n, -1)[rank]
         ),
         "You found the rows of the queries. The process needs the same share of keys and values.": (
-            lambda d_out, num_processes, rank: torch.arange(d_out).view(num_processes, -1)[rank]
+            lambda d_out, n, rank: torch.arange(d_out).view(n, -1)[rank]
         ),
         "You deal the rows out one by one, so every head is scattered over all processes. "
         "Neighbouring rows make a head, and have to stay together.": (
-            lambda d_out, num_processes, rank: torch.arange(rank, 3 * d_out, num_processes)
+            lambda d_out, n, rank: torch.arange(rank, 3 * d_out, n)
         ),
     },
 )
@@ -73,25 +73,24 @@ KV_HEADS_HERE = Exercise(
     misconceptions={
         "This deals the kv heads out as if there were enough of them. With fewer kv heads than "
         "processes, some process would get none: start from its query heads.": (
-            lambda num_heads, num_kv_heads, num_processes, rank: torch.arange(
-                rank * num_kv_heads // num_processes,
-                rank * num_kv_heads // num_processes + num_kv_heads // num_processes,
+            lambda H, G, n, rank: torch.arange(
+                rank * G // n,
+                rank * G // n + G // n,
             )
         ),
         "Your list ends where the next process begins. But two processes may share a kv head: the "
         "last one here is that of the last query head here.": (
-            lambda num_heads, num_kv_heads, num_processes, rank: torch.arange(
-                first := rank * num_kv_heads // num_processes,
-                max(first + 1, (rank + 1) * num_kv_heads // num_processes),
+            lambda H, G, n, rank: torch.arange(
+                first := rank * G // n,
+                max(first + 1, (rank + 1) * G // n),
             )
         ),
         "Query head h reads kv head h // (H // G), not h % G: those that share one are "
-        "neighbours.": lambda num_heads, num_kv_heads, num_processes, rank: (
-            torch.arange(rank * num_heads // num_processes, (rank + 1) * num_heads // num_processes)
-            % num_kv_heads
+        "neighbours.": lambda H, G, n, rank: (
+            torch.arange(rank * H // n, (rank + 1) * H // n) % G
         ).unique(),
         "You keep every kv head everywhere. A process needs those that its query heads read.": (
-            lambda num_heads, num_kv_heads, num_processes, rank: torch.arange(num_kv_heads)
+            lambda H, G, n, rank: torch.arange(G)
         ),
     },
 )

@@ -84,41 +84,39 @@ COUNT = Exercise(
 
 CIRCLE = Exercise(
     name="03c",
-    solution=lambda T, strength: strength * torch.eye(T).roll(1, dims=1),
+    solution=lambda T, s: s * torch.eye(T).roll(1, dims=1),
     cases=((3, 10.0), (5, 0.25)),
     misconceptions={
         "Every token scores high for the one before it. Row i is the query: its number belongs in "
         "the column of the token that it looks at.": (
-            lambda T, strength: strength * torch.eye(T).roll(1, dims=0)
+            lambda T, s: s * torch.eye(T).roll(1, dims=0)
         ),
         "The circle is open: the last token looks at nobody. After the last comes the first.": (
-            lambda T, strength: strength * torch.eye(T).roll(1, dims=1).triu()
+            lambda T, s: s * torch.eye(T).roll(1, dims=1).triu()
         ),
         "Every token looks at itself, as with plain dot products. Move the ones by a column.": (
-            lambda T, strength: strength * torch.eye(T)
+            lambda T, s: s * torch.eye(T)
         ),
         "The direction is right, and the scores are all 1: multiply by `strength`.": (
-            lambda T, strength: torch.eye(T).roll(1, dims=1)
+            lambda T, s: torch.eye(T).roll(1, dims=1)
         ),
         "This looks both ways, which is what a symmetric score does. Each token may look only at "
         "the next one.": (
-            lambda T, strength: strength * (torch.eye(T).roll(1, dims=0) + torch.eye(T).roll(1, 1))
+            lambda T, s: s * (torch.eye(T).roll(1, dims=0) + torch.eye(T).roll(1, 1))
         ),
     },
 )
 
 MERGE = Exercise(
     name="03d",
-    solution=lambda W_query, W_key: W_query @ W_key.T,
+    solution=lambda q, k: q @ k.T,
     cases=((drawn(5, 2), drawn(5, 2, seed=2)), (drawn(3, 7), drawn(3, 7, seed=2))),
     misconceptions={
         "This is (d_out, d_out). M stands between two tokens, x @ M @ x.T: it is (d_in, d_in).": (
-            lambda W_query, W_key: W_query.T @ W_key
+            lambda q, k: q.T @ k
         ),
         "This matrix gives the transposed scores: what each key thinks of each query. The row of a "
-        "score belongs to the query, so W_query stands first.": (
-            lambda W_query, W_key: W_key @ W_query.T
-        ),
+        "score belongs to the query, so W_query stands first.": (lambda q, k: k @ q.T),
     },
 )
 
