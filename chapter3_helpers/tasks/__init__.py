@@ -10,5 +10,6 @@
 ``next_word``   the next word of a text, for ``09_transformer_block`` and later
 ``phrases``     a phrase that is repeated, for ``10_induction_heads``
 
-Each task has a ``train`` function, which draws batches and hands their loss to ``minimise``.
+Each task has a ``train`` function, which draws batches and hands their loss to ``minimise``; its
+``options`` and its result are those of ``minimise``.
 """

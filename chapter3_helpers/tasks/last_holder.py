@@ -1,9 +1,9 @@
 """Who has the lamp now? A question that needs the order of what came before.
 
 A story has lines such as *Ann takes the lamp*, one token each, and ends in a question, *lamp?* The
-answer is the person who took it last (or first, if that is asked for). Attention finds the lines
-with the lamp by their content, but only their positions say which line is the last. Stories are
-short in training. Longer ones then show how well a way to mark positions carries over.
+answer is the person who took it last. Attention finds the lines with the lamp by their content, but
+only their positions say which line is the last. Stories are short in training. Longer ones then
+show how well a way to mark positions carries over.
 
 Taught in ``08_positions``.
 """
@@ -88,38 +88,29 @@ def decode(story: torch.Tensor) -> tuple[str, ...]:
 
 
 def draw_stories(
-    stories: int, lines: int, generator: torch.Generator, first: bool = False
+    stories: int, lines: int, generator: torch.Generator
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Draw stories with this many lines; each asks for a thing that is in it.
 
     Returns:
-        Stories (stories, lines + 1, 13); who took the thing last, or ``first``, (stories,); and in
-        which line, (stories,).
+        Stories (stories, lines + 1, 13); who took the thing last, (stories,); and in which line,
+        (stories,).
     """
     who = torch.randint(len(PEOPLE), (stories, lines), generator=generator)
     what = torch.randint(len(THINGS), (stories, lines), generator=generator)
     line = torch.randint(lines, (stories, 1), generator=generator)
     asked = what.gather(1, line)  # (stories, 1)
     took_it = what == asked  # (stories, lines)
-    if first:
-        found = torch.where(took_it, torch.arange(lines), lines).amin(dim=1)
-    else:
-        found = torch.where(took_it, torch.arange(lines), -1).amax(dim=1)
-    return _stories(who, what, asked[:, 0]), who.gather(1, found[:, None])[:, 0], found
+    last = torch.where(took_it, torch.arange(lines), -1).amax(dim=1)
+    return _stories(who, what, asked[:, 0]), who.gather(1, last[:, None])[:, 0], last
 
 
-def train(
-    reader: StoryReader, batches: int = 300, first: bool = False, **options: Any
-) -> list[float]:
-    """Train a reader to say who took a thing last, or ``first``, in stories of 2 to 16 lines.
-
-    Every batch has 64 new stories of one length. ``options`` are those of ``minimise``, and so is
-    the result.
-    """
+def train(reader: StoryReader, batches: int = 300, **options: Any) -> list[float]:
+    """Train a reader to say who took a thing last: in a batch, 64 new stories of 2 to 16 lines."""
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:
         lines = int(torch.randint(2, 17, (), generator=generator))
-        x, people, _ = draw_stories(64, lines, generator, first)
+        x, people, _ = draw_stories(64, lines, generator)
         return functional.cross_entropy(reader(x), people)
 
     title = f"positions: {reader.scheme.__name__}"
@@ -127,9 +118,9 @@ def train(
 
 
 @torch.no_grad()
-def share_right(reader: nn.Module, lines: int, stories: int = 500, first: bool = False) -> float:
+def share_right(reader: nn.Module, lines: int, stories: int = 500) -> float:
     """Return the share of new stories with this many lines that a reader answers correctly."""
-    x, people, _ = draw_stories(stories, lines, torch.Generator().manual_seed(99), first)
+    x, people, _ = draw_stories(stories, lines, torch.Generator().manual_seed(99))
     return (reader(x).argmax(dim=-1) == people).float().mean().item()
 
 

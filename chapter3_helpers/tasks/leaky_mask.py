@@ -90,7 +90,6 @@ def train(model: nn.Module, batches: int = 500, **options: Any) -> list[float]:
     """Train a model, ids (B, T) to logits (B, T, 13), to predict every next word.
 
     Every batch has 32 new sentences, one word longer than the model's ``context_length``.
-    ``options`` are those of ``minimise``, and so is the result.
     """
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:

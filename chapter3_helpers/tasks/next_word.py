@@ -52,8 +52,7 @@ def next_token_losses(model: nn.Module, ids: torch.Tensor) -> torch.Tensor:
 def train(model: nn.Module, ids: torch.Tensor, batches: int = 600, **options: Any) -> list[float]:
     """Train a model in place to predict the next token of a text; return the loss of every batch.
 
-    Every batch has 32 pieces of the text, as long as the model's context. ``options`` are those of
-    ``minimise``.
+    Every batch has 32 pieces of the text, as long as the model's context.
 
     Args:
         model: maps ids to logits, and has a ``context_length`` or a table of positions.

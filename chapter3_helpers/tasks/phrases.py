@@ -49,7 +49,7 @@ def draw_texts(count: int, generator: torch.Generator) -> tuple[torch.Tensor, to
 def train(model: nn.Module, batches: int = 400, **options: Any) -> list[float]:
     """Train a model, letters (B, T) to logits (B, T, 26), to predict every next letter of a text.
 
-    Every batch has 64 new texts. ``options`` are those of ``minimise``, and so is the result.
+    Every batch has 64 new texts.
     """
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:

@@ -157,16 +157,11 @@ def find_answer(tokens: tuple[str, ...]) -> Answer:
 
 @torch.inference_mode(False)  # also for the sentences, which are read before
 def train(
-    model: nn.Module,
-    sentences: Sequence[str],
-    batches: int = 500,
-    title: str = "pronouns",
-    **options: Any,
+    model: nn.Module, sentences: Sequence[str], batches: int = 500, **options: Any
 ) -> list[float]:
     """Train a model, (B, T, 38) to (B, T, 3), to give the right pronoun in the adjective's row.
 
-    The sentences are equally long and have one adjective each; a batch has 32 of them. ``title``
-    and ``options`` are those of ``minimise``, and so is the result.
+    The sentences are equally long and have one adjective each; a batch has 32 of them.
 
     >>> _ = torch.manual_seed(0)
     >>> model, sentences = SelfAttention_v2(38, 3), ["the milk was sour", "the tea was sour"]
@@ -181,7 +176,7 @@ def train(
         logits = _rows(model(x[drawn]), adjectives[drawn])  # (B, T, 3) -> (B, 3)
         return functional.cross_entropy(logits, pronouns[drawn])
 
-    return minimise(model, draw_loss, batches, 0.1, title, **options)
+    return minimise(model, draw_loss, batches, 0.1, "pronouns", **options)
 
 
 class Report(NamedTuple):

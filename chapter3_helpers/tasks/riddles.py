@@ -130,7 +130,7 @@ def train(
 ) -> list[float]:
     """Train a model, (B, 6, 147) to (B, 6, 12), to name the animal in the row of the full stop.
 
-    Every batch holds all the riddles. ``options`` are those of ``minimise``, and so is the result.
+    Every batch holds all the riddles.
     """
     x, animals = encode_all(riddles)
 

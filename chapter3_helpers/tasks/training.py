@@ -15,6 +15,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
+from filelock import FileLock
 from torch import nn
 from tqdm import tqdm
 
@@ -180,8 +181,6 @@ def run(
     folder = os.environ.get(KEPT_IN)
     if not folder or not train.__module__.startswith(f"{__package__}."):
         return _run(model, train, every, progress)
-    from filelock import FileLock
-
     path = Path(folder) / f"{_key(model, train, every)}.pt"
     with FileLock(f"{path}.lock"):
         if not path.exists():

@@ -55,8 +55,7 @@ def train(
 ) -> list[float]:
     """Train a model, letters (B, T) to logits (B, T, 26), on random words.
 
-    Every batch has 32 words of one length, between the two ``lengths``. ``options`` are those of
-    ``minimise``, and so is the result.
+    Every batch has 32 words of one length, between the two ``lengths``.
 
     >>> from chapter3_helpers.recurrent import EncoderDecoder
     >>> _ = torch.manual_seed(0)

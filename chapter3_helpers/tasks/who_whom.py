@@ -95,8 +95,7 @@ def _word_vector(word: str) -> torch.Tensor:
 def train(reader: nn.Module, batches: int = 400, **options: Any) -> list[float]:
     """Train a reader, (B, 4, 20) to (B, 2, 16), to find who and whom among 64 new words a batch.
 
-    Any of these words may be the answer. ``options`` are those of ``minimise``, and so is the
-    result.
+    Any of these words may be the answer.
     """
 
     def draw_loss(generator: torch.Generator) -> torch.Tensor:

@@ -3,6 +3,7 @@
 Bounds hold for the seeds 0 to 5, with room to spare.
 """
 
+import contextlib
 import math
 import operator
 from functools import cache, partial
@@ -109,14 +110,6 @@ def stories(model):
     return last_holder.share_right(model, 16), last_holder.share_right(model, 64)
 
 
-def learn_first_holder(model, **options):
-    return last_holder.train(model, first=True, **options)
-
-
-def first_holders(model):
-    return (last_holder.share_right(model, 16, first=True),)
-
-
 def new_pairs(model):
     return pronouns.report(model, SPLIT.new_pairs)
 
@@ -137,7 +130,6 @@ TASKS = {  # the title of the bar, how a model is made, how it is trained
     "two heads": ("who and whom", partial(reader, 2), who_whom.train),
     "no positions": ("positions: none", partial(StoryReader, none), last_holder.train),
     "penalty": ("positions: penalty", partial(StoryReader, penalty), last_holder.train),
-    "first holder": ("positions: penalty", partial(StoryReader, penalty), learn_first_holder),
     "next word": ("next token", partial(MinimalLanguageModel, 5, 8, 4, 2), learn_text),
     "one layer": ("repeated phrases", partial(phrases.LetterReader, 1), phrases.train),
     "two layers": ("repeated phrases", partial(phrases.LetterReader, 2), phrases.train),
@@ -163,7 +155,6 @@ LEARNED = {  # a report, and the bounds of each of its numbers
     "two heads": (who_whom.report, (0.9, 1), (0, 0.05)),
     "no positions": (stories, (0.2, 0.65), (0.1, 0.65)),
     "penalty": (stories, (0.95, 1), (0.9, 1)),
-    "first holder": (first_holders, (0.15, 0.6)),  # a penalty on the distance does not find them
     "next word": (late_loss, (0, 0.1)),
     "one layer": (known_letters, (0.2, 0.4)),
     "two layers": (known_letters, (0.98, 1)),
@@ -208,3 +199,16 @@ def test_a_training_can_be_watched_under_its_title(title, make, train, capsys):
     shown = capsys.readouterr().out.split("\r")[-1]
     assert shown.startswith(f"{title}: 100%")
     assert "2/2 batches" in shown
+
+
+@pytest.mark.parametrize("switch", ["no gradients", "inference mode"])
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_trains_a_readers_model_without_gradients_being_asked_for(name, switch):
+    (_, make, train), losses = TASKS[name], []
+    for switched in (contextlib.nullcontext, SWITCHES[switch]):
+        torch.manual_seed(7)
+        model = make()
+        with switched():
+            losses.append(train(model, batches=2, progress=False))
+    assert losses[0] == losses[1]
+    assert all(parameter.requires_grad for parameter in model.parameters())

@@ -3,7 +3,6 @@
 And a model is trained once, and never mistaken for another.
 """
 
-import contextlib
 import gc
 from weakref import WeakSet
 
@@ -11,22 +10,9 @@ import pytest
 import torch
 from torch import nn
 
-from chapter3_helpers.induction_heads import LetterReader
-from chapter3_helpers.recurrent import BahdanauDecoder
-from chapter3_helpers.tasks import (
-    last_holder,
-    leaky_mask,
-    next_word,
-    phrases,
-    pronouns,
-    riddles,
-    training,
-    translators,
-    who_whom,
-)
+from chapter3_helpers.tasks import leaky_mask, training
 from chapter3_helpers.tasks.leaky_mask import LeakyLanguageModel
 from chapter3_helpers.tasks.training import minimise, trained
-from chapter3_helpers.trainable_qkv import SelfAttention_v2
 from tests.switches import SWITCHES
 
 CALLS = []
@@ -228,32 +214,6 @@ def test_what_is_kept_learns_the_same_whatever_a_reader_has_switched(switch):
     assert weight.equal(expected.model.layer.weight)
     assert (weight.dtype, weight.device.type) == (torch.float32, "cpu")
     assert not weight.is_inference()
-
-
-TRAINS = {  # what each task trains, made before anything was switched
-    pronouns: (lambda: SelfAttention_v2(38, 3), (["the milk was sour", "the tea was sour"],)),
-    riddles: (lambda: SelfAttention_v2(147, 12), (riddles.draw(riddles.NAMES[:5]),)),
-    translators: (lambda: BahdanauDecoder(8), ()),
-    who_whom: (lambda: who_whom._make_reader(2), ()),
-    leaky_mask: (LeakyLanguageModel, ()),
-    last_holder: (lambda: last_holder.StoryReader(last_holder.none), ()),
-    phrases: (lambda: LetterReader(1), ()),
-    next_word: (lambda: LeakyLanguageModel(), (torch.arange(13).repeat(3),)),
-}
-
-
-@pytest.mark.parametrize("switch", ["no gradients", "inference mode"])
-@pytest.mark.parametrize("task", TRAINS, ids=lambda task: task.__name__.rpartition(".")[2])
-def test_every_task_trains_a_readers_model_without_gradients_being_asked_for(task, switch):
-    make, given = TRAINS[task]
-    losses = []
-    for switched in (contextlib.nullcontext, SWITCHES[switch]):
-        torch.manual_seed(7)
-        model = make()
-        with switched():
-            losses.append(task.train(model, *given, batches=2, progress=False))
-    assert losses[0] == losses[1]
-    assert all(parameter.requires_grad for parameter in model.parameters())
 
 
 def test_a_run_of_the_tests_shares_a_model_only_with_its_like():
