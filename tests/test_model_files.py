@@ -423,3 +423,9 @@ def test_a_tokenizer_of_another_kind_is_refused(tmp_path, name, value, words):
     said = {name: value for name, value in settings.items() if value is not None}
     with pytest.raises(ValueError, match=words):
         read_tokenizer(write_gguf(tmp_path / "a.gguf", said, {}))
+
+
+@pytest.mark.parametrize("said", ["int8", "auto", 16])
+def test_a_dtype_that_no_model_computes_in_is_refused(parts, said):
+    with pytest.raises(ValueError, match=r"config.json must say dtype = 'float32' or .*, got "):
+        read_weights(parts, Config({"dtype": said}, "config.json"))
