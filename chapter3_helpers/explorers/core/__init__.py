@@ -11,6 +11,7 @@ file             what it holds
 ``lines``        weights as lines from queries to keys
 ``number_path``  the arithmetic of one weight
 ``notebook``     which explorers its cells show, and when they are closed
+``marks``        what a picture says to the script: the names after ``data-``
 ``style``        how they look: colours, ``explorers.css``, decimals, escaped texts
 ===============  ==================================================================
 

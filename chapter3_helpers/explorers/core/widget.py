@@ -26,14 +26,12 @@ refuses a name that no control has as soon as it is made::
 
 The *Python* button shows the call of the state function with the present values, which anyone can
 run, and below it the function's source. Where the values of one control have a state function each,
-``OneOf`` holds them. What a reader typed and cannot be read is a ``ValueError``, whose message is
-shown below the field; the last picture stays, dimmed.
-
-Whatever a reader has switched in torch, an explorer computes as torch does when it starts, and so
-do the lines of Python, by the decorator of the state function.
+``OneOf`` holds them. Whatever a reader has switched in torch, both compute as torch does when it
+starts, by the decorator of the state function.
 
 Settings that would not fit together can't be reached: a control's options may depend on other
-settings, and a control that has no meaning for them is not shown.
+settings, and a control that has no meaning for them is not shown. ``docs/package.md`` follows a
+click from function to function.
 """
 
 import contextlib
@@ -273,12 +271,13 @@ class Explorer(widgets.VBox):
             self._check(called(function), parameters(function))
         self._check(called(self._panels), parameters(self._panels)[1:])
         for control in self.controls:
-            for name in ("enabled", "options", "returns_to"):
-                function = getattr(control, name, None)
+            functions = {"enabled": control.enabled}
+            if isinstance(control, Steps):
+                functions |= {"options": control.options, "returns_to": control.returns_to}
+                self._check(f"returns_when of {control.name!r}", control.returns_when)
+            for name, function in functions.items():
                 if callable(function):
                     self._check(f"{name} of {control.name!r}", parameters(function))
-            if isinstance(control, Steps):
-                self._check(f"returns_when of {control.name!r}", control.returns_when)
 
     def _check(self, where: str, names: Iterable[str]) -> None:
         known = [control.name for control in self.controls]
@@ -320,9 +319,16 @@ class Explorer(widgets.VBox):
         self._quiet = True
         try:
             for control in self.controls:  # in order: later options depend on earlier values
-                if control.name in values:
-                    self._offer(control, self.settings)
-                    self._move(control, values[control.name])
+                if control.name not in values:
+                    continue
+                self._offer(control, self.settings)
+                widget, value = self.widgets[control.name], values[control.name]
+                with contextlib.suppress(TraitError):  # a slider moves to its end instead
+                    widget.value = value
+                if widget.value != value:
+                    raise ValueError(
+                        f"{control.name} must be a value that its control offers, got {value!r}"
+                    )
             self._settle({name for name in values if values[name] != before[name]}, values)
         except ValueError:
             for control in self.controls:
@@ -351,16 +357,6 @@ class Explorer(widgets.VBox):
             self.set(**values)
         except ValueError as error:
             self._say(render_error(f"This click moves nothing: {error}."))
-
-    def _move(self, control: Control, value: Any) -> None:
-        """Move one control, and refuse what a reader could not choose there."""
-        widget = self.widgets[control.name]
-        with contextlib.suppress(TraitError):  # a slider moves to its end instead: see below
-            widget.value = value
-        if widget.value != value:
-            raise ValueError(
-                f"{control.name} must be a value that its control offers, got {value!r}"
-            )
 
     @as_torch_starts()
     def _changed(self, change: Any, name: str = "") -> None:
