@@ -78,7 +78,7 @@ def make_module(
     every = {"d_in": x.shape[1], "context_length": len(x), "dropout": 0.0, **sizes}
     with seeded(seed):
         module = attention_class(**_arguments(attention_class, every))
-    return make_by_hand(module, x) if made == BY_HAND else module
+        return make_by_hand(module, x) if made == BY_HAND else module
 
 
 def _arguments(attention_class: type[nn.Module], sizes: Mapping[str, Any]) -> dict[str, Any]:
