@@ -20,7 +20,7 @@ from chapter3_helpers._figures.arrays import size_of
 from chapter3_helpers._figures.colours import KEY_COLOUR, QUERY_COLOUR, VALUE_COLOUR
 from chapter3_helpers.diagrams import Arrow, Block, Bracket, Diagram, Plane
 from chapter3_helpers.diagrams.core.drawing import draw, find_route
-from chapter3_helpers.diagrams.core.layout import WIDEST
+from chapter3_helpers.diagrams.core.layout import WIDEST, Layout
 from chapter3_helpers.diagrams.core.painting import colours_of
 from chapter3_helpers.diagrams.core.scene import Box, Cells, Line, Text, text_width
 from tests.diagrams import check_overlaps, crosses, parts_of, text_box
@@ -296,6 +296,23 @@ def diagrams(draw):
 @given(diagrams())
 def test_nothing_overlaps_wherever_blocks_stand(diagram):
     check_overlaps(diagram)
+
+
+def test_words_on_arrows_leave_room_for_those_that_turn_or_stand_beside_them():
+    names = [(f"{row}{column}", (column, row)) for row in range(5) for column in range(2)]
+    points = [Block(name, at, [0.0], caption="", shape="") for name, at in names]
+    turning = [Arrow(f"{row}0", f"{(row + 2) % 5}1", "@ W_query") for row in range(5)]
+    check_overlaps(Diagram("t", points, turning))
+    upright = [Arrow(f"0{column}", f"1{column}", "what happens here") for column in range(2)]
+    check_overlaps(Diagram("t", points, upright))
+
+
+def test_where_names_alone_are_too_wide_cells_take_no_more_room():
+    def width(cell):
+        named = [Block(f"{n}" * 40, (n, 0), np.ones((1, 30))) for n in range(4)]
+        return Layout(Diagram("t", named, cell=cell)).width
+
+    assert width(30) == width(3) > WIDEST
 
 
 def test_every_text_is_nine_pixels_high_in_a_window_of_900():
