@@ -48,20 +48,20 @@ def split_diagram(
     return Diagram("Whose numbers each head gets", blocks, arrows, brackets)
 
 
-def out_proj_diagram(found: Any, weight: Any, output: Any, bias: Any = None) -> Diagram:
+def out_proj_diagram(contexts: Any, weight: Any, output: Any, bias: Any = None) -> Diagram:
     """Draw how ``out_proj`` makes one vector, (d_out,), of what all heads found for one token.
 
-    Every head owns a block of columns of ``weight``, (d_out, H * D). What the heads ``found``,
-    (H, D), first meets in the sum along a row. Of ``bias`` is said whether there is one.
+    Every head owns a block of columns of ``weight``, (d_out, H * D). Their
+    ``contexts``, (H, D), first meet in the sum along a row. Whether there is a ``bias`` is said.
     """
-    found, weight, output = map(to_array, (found, weight, output))
-    H, D = found.shape
+    contexts, weight, output = map(to_array, (contexts, weight, output))
+    H, D = contexts.shape
     strips = [f"head {head}" for head in range(H)]
     numbers = [f"{h * D} to {h * D + D - 1}" if D > 1 else str(h) for h in range(H)]
     columns = [f"column{'s' * (D > 1)} {places}" for places in numbers]
-    limit = size_of(found)
+    limit = size_of(contexts)
     blocks = [
-        Block(strip, (h, 0), found[h], caption=f"{strip}: {numbers[h]}", limit=limit)
+        Block(strip, (h, 0), contexts[h], caption=f"{strip}: {numbers[h]}", limit=limit)
         for h, strip in enumerate(strips)
     ]
     limit = size_of(weight)

@@ -14,7 +14,7 @@ MOST_NUMBERS = 6  # of each vector, that are drawn
 
 def induction_diagram(
     letters: Sequence[str],
-    found: int,
+    place: int,
     first_weights: Any,
     x: Any,
     x_after: Any,
@@ -24,12 +24,12 @@ def induction_diagram(
 ) -> Diagram:
     """Draw how the last letter of a text finds the letter that comes next.
 
-    In the upper row the letter at the place ``found`` reads the one before it: its vector ``x``,
+    In the upper row the letter at ``place`` reads the one before it: its vector ``x``,
     (d,), becomes ``x_after``, by ``first_weights``, (T,). In the lower row the last letter finds it
     by this, with ``second_weights``, (T,), and its letter becomes the likeliest candidate.
     """
     names = [*letters]
-    earlier, last = f"“{names[found]}”, place {found}", f"“{names[-1]}”, place {len(names) - 1}"
+    earlier, last = f"“{names[place]}”, place {place}", f"“{names[-1]}”, place {len(names) - 1}"
     weights = {"kind": "weights", "columns": names, "numbers": False}
     vectors = to_array(x)[None], to_array(x_after)[None]
     limit = size_of(*vectors)
@@ -41,7 +41,7 @@ def induction_diagram(
         Block("x + found", (1, 1), after, shape=shape, limit=limit),
         one_word(last, (0, 2), names[-1]),
         Block(
-            "second layer", (1, 2), to_array(second_weights)[None], marked_column=found, **weights
+            "second layer", (1, 2), to_array(second_weights)[None], marked_column=place, **weights
         ),
         Block(
             "next letter",
@@ -59,5 +59,5 @@ def induction_diagram(
         Arrow(last, "second layer", "looks"),
         Arrow("second layer", "next letter", "copies"),
     ]
-    title = f"How the last “{names[-1]}” finds “{names[found]}”"
+    title = f"How the last “{names[-1]}” finds “{names[place]}”"
     return Diagram(title, blocks, arrows)
