@@ -12,8 +12,8 @@ from tools.translations.checks import faults
 from tools.translations.traditional import traditional
 
 CATALOGUES = [(file.parts[-3], file.stem) for file in catalogues.LOCALE.glob("*/*/*.po")]
-ENGLISH = "The **query** $q=xW_q$ of `x` asks ([why?](#Why)); 3 of 0.60 match."
-CHINESE = "`x` 的**查询**（query）$q=xW_q$ 发问（[为什么？](#Why)）；0.60 中有 3 个匹配。"
+ENGLISH = "The **query** $q=xW_q$ of `x` asks ([why?](#Why)); 3 of 0.60 match in {k}."
+CHINESE = "`x` 的**查询**（query）$q=xW_q$ 发问（[为什么？](#Why)）；在 {k} 里，0.60 中有 3 个匹配。"
 
 
 @pytest.mark.parametrize(("language", "name"), CATALOGUES)
@@ -44,6 +44,7 @@ def test_large_numbers_are_counted_as_chinese_counts_them():
         ("**查询**（query）$q=xW_q$ ", "$q=xW_q$ **查询（query）**", "stray asterisks"),
         ("匹配。", "匹配。\n再见。", "line breaks"),
         ("有 3 个", "有3 个", "no blank"),
+        ("在 {k} 里", "在 {key} 里", "places"),
         ("发问（", "发问(", "an English sign"),
     ],
 )

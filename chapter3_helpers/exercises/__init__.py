@@ -22,6 +22,7 @@ import torch
 from IPython.display import display
 from numpy import allclose, isclose  # as they are now, whatever an attempt puts in their places
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.exercises.feedback import Outcome, Verdict
 
@@ -75,12 +76,12 @@ class Exercise:
         try:
             verdict = self.verdict(attempt)
         except Exception as error:  # an answer that fails when one looks at it
-            words = fill("Comparing your answer stopped with {error}", error=_name(error))
+            words = say("Comparing your answer stopped with {error}", error=_name(error))
             verdict = Verdict(self.name, Outcome.NOT_YET, words)
         solved = SOLVED[self.notebook]
         solved[self.name] = verdict.outcome is Outcome.CORRECT
         if solved[self.name]:
-            words = fill(
+            words = say(
                 "You have solved {solved} of the {all} exercises of this notebook.",
                 solved=sum(solved.values()),
                 all=len(solved),
@@ -110,19 +111,21 @@ class Exercise:
         expected = self._expected  # asked for first: an attempt may change what torch computes
         if not self.cases:
             if callable(attempt):
-                return "The answer is a value, and this is a function."
+                return say("The answer is a value, and this is a function.")
             return self._compare(attempt, [attempt], expected)
         if not callable(attempt):
-            return fill("The answer is a function, and this is {it}.", it=_describe(attempt))
+            return say("The answer is a function, and this is {it}.", it=_describe(attempt))
         answers = []
         for case in self.cases:
             answers.append(self._try(attempt, case))
             if answers[-1] is Ellipsis or (answers[-1] is None and _is_stub(attempt)):
                 return None
             if answers[-1] is None and len(answers) == 1:
-                return "Your function returned None. Is a `return` missing?"
+                return say("Your function returned None. Is a `return` missing?")
             if answers[-1] is None:
-                return "Your function returned None for some of the inputs. Is a `return` missing?"
+                return say(
+                    "Your function returned None for some of the inputs. Is a `return` missing?"
+                )
         return self._compare(attempt, answers, expected)
 
     def _compare(self, attempt: Any, answers: list, expected: list) -> str:
@@ -132,13 +135,13 @@ class Exercise:
             return next(filter(None, (self.demand(attempt, copy.deepcopy(c)) for c in tried)), "")
         for message, wrong in self._wrong:
             if equal(answers, wrong):
-                return message
+                return say(message)
         for stop in answers:
             if isinstance(stop, _Stop):
                 return _stopped(stop.error, attempt)
         cases = self.cases or [()]
         if self.cases and _differs(self._try(attempt, cases[0]), answers[0]):
-            return (
+            return say(
                 "Called twice with the same input, your function returned different numbers. "
                 "Is a seed missing?"
             )
@@ -270,16 +273,15 @@ def _tolerance(expected: Any) -> float:
 
 def _describe(value: Any) -> str:
     if isinstance(value, torch.Tensor | np.ndarray) and value.ndim:
-        return f"of shape {tuple(value.shape)}{', of complex numbers' * _is_complex(value)}"
+        if _is_complex(value):
+            return say("of shape {shape}, of complex numbers", shape=tuple(value.shape))
+        return say("of shape {shape}", shape=tuple(value.shape))
     if isinstance(value, torch.nn.Module):
         return type(value).__name__
     text = repr(value)
-    return text if 0 < len(text) < 60 else f"a value of type {type(value).__name__}"
-
-
-def fill(sentence: str, **values: Any) -> str:
-    """Put values into a sentence for the reader, which is written whole, to be translated."""
-    return sentence.format(**values)
+    if 0 < len(text) < 60:
+        return text
+    return say("a value of type {type}", type=type(value).__name__)
 
 
 def _name(error: BaseException) -> str:
@@ -291,11 +293,11 @@ def _stopped(error: BaseException, attempt: Callable[..., Any]) -> str:
     file = getattr(getattr(attempt, "__code__", None), "co_filename", None)
     lines = [at for at in traceback.extract_tb(error.__traceback__) if at.filename == file]
     if not lines:
-        return fill("Your code stopped with {error}", error=_name(error))
-    sentence = "Your code stopped in line {number} with {error}"
-    if lines[-1].line:
-        sentence = "Your code stopped in line {number}, `{line}`, with {error}"
-    return fill(sentence, number=lines[-1].lineno, line=lines[-1].line, error=_name(error))
+        return say("Your code stopped with {error}", error=_name(error))
+    of = {"number": lines[-1].lineno, "line": lines[-1].line, "error": _name(error)}
+    if not lines[-1].line:
+        return say("Your code stopped in line {number} with {error}", **of)
+    return say("Your code stopped in line {number}, `{line}`, with {error}", **of)
 
 
 def _stub(): ...
@@ -325,34 +327,44 @@ def _difference(answer: Any, expected: Any, case: tuple) -> str:
     if isinstance(answer, torch.nn.Module) and isinstance(expected, torch.nn.Module):
         held, wanted = answer.state_dict(), expected.state_dict()
         of["parts"] = ", ".join(n for n in wanted if not equal(held.get(n), wanted[n]))
-        return fill(
+        return say(
             "The module for the input {case} does not hold what was expected: {parts}.", **of
         )
-    unlike = "The answer is {answer}, which is not what was expected."
-    shaped = "The answer has shape {shape}; expected was {expected}."
-    truths = "The answer is made of truth values. Numbers were asked for."
-    missed = "The answer is {answer}, and that is not it."
+    unlike = to_say("The answer is {answer}, which is not what was expected.")
+    shaped = to_say("The answer has shape {shape}; expected was {expected}.")
+    truths = to_say("The answer is made of truth values. Numbers were asked for.")
+    missed = to_say("The answer is {answer}, and that is not it.")
     if case:
-        unlike = "The answer for the input {case} is {answer}, which is not what was expected."
-        shaped = "The answer for the input {case} has shape {shape}; expected was {expected}."
-        truths = "The answer for the input {case} is made of truth values. Numbers were asked for."
-        missed = "The answer for the input {case} is {answer}, and that is not it."
+        unlike = to_say(
+            "The answer for the input {case} is {answer}, which is not what was expected."
+        )
+        shaped = to_say(
+            "The answer for the input {case} has shape {shape}; expected was {expected}."
+        )
+        truths = to_say(
+            "The answer for the input {case} is made of truth values. Numbers were asked for."
+        )
+        missed = to_say("The answer for the input {case} is {answer}, and that is not it.")
     if left is None or right is None:
-        return fill(unlike, **of)
+        return say(unlike, **of)
     if left.shape != right.shape:
-        return fill(shaped, shape=left.shape, expected=right.shape, **of)
+        return say(shaped, shape=left.shape, expected=right.shape, **of)
     if _are_truths(answer) and not _are_truths(expected):
-        return fill(truths, **of)
+        return say(truths, **of)
     if not case and isinstance(expected, float) and isclose(left, right, rtol=CLOSE, atol=0):
-        return fill("{answer} is close. Give four decimals, or an expression for it.", **of)
+        return say("{answer} is close. Give four decimals, or an expression for it.", **of)
     if not case or left.ndim == 0:
-        return fill(missed, **of)
+        return say(missed, **of)
     tolerance = _tolerance(expected)
     wrong = ~isclose(left, right, rtol=tolerance, atol=tolerance, equal_nan=True)
     if not wrong.any():  # 1 for True, for one
-        return fill(unlike, **of)
-    counted = "The shape is right for the input {case}, but {wrong} of {all} numbers are not."
-    return fill(counted, wrong=int(wrong.sum()), all=wrong.size, **of)
+        return say(unlike, **of)
+    return say(
+        "The shape is right for the input {case}, but {wrong} of {all} numbers are not.",
+        wrong=int(wrong.sum()),
+        all=wrong.size,
+        **of,
+    )
 
 
 def _example(attempt: Callable[..., Any], case: tuple, answer: Any, expected: Any) -> str:
@@ -360,11 +372,11 @@ def _example(attempt: Callable[..., Any], case: tuple, answer: Any, expected: An
     try:
         given = inspect.signature(attempt).bind(*case).arguments.items()
         lines = [
-            "With",
+            say("With"),
             *(_indent(f"{name} = ", value) for name, value in given),
-            "your function returned",
+            say("your function returned"),
             _indent("", answer),
-            "and expected was",
+            say("and expected was"),
             _indent("", expected),
         ]
     except Exception:  # a function without a signature, an answer without a repr
@@ -389,7 +401,7 @@ def wants_truths(attempt: Callable[..., Any], case: tuple) -> str:
     answer = attempt(*case)
     if _are_truths(answer):
         return ""
-    return fill(
+    return say(
         "The cells are right, but they are numbers ({dtype}). `masked_fill` asks for a mask of "
         "True and False, of dtype torch.bool.",
         dtype=dtype_of(answer),

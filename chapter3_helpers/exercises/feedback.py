@@ -5,13 +5,15 @@ import html
 import re
 from dataclasses import dataclass
 
+from chapter3_helpers._language import say, to_say
+
 
 class Outcome(enum.Enum):
     """How an attempt went, and the sign and the colour of its box."""
 
-    CORRECT = ("correct", "✓", "46, 160, 67")
-    NOT_YET = ("not yet", "✗", "219, 130, 0")
-    NOT_ATTEMPTED = ("not attempted yet", "…", "128, 128, 128")
+    CORRECT = (to_say("correct"), "✓", "46, 160, 67")
+    NOT_YET = (to_say("not yet"), "✗", "219, 130, 0")
+    NOT_ATTEMPTED = (to_say("not attempted yet"), "…", "128, 128, 128")
 
 
 @dataclass(frozen=True)
@@ -27,17 +29,19 @@ class Verdict:
     words: str = ""
 
     def __repr__(self) -> str:
-        return f"Exercise {self.exercise}: {self.outcome.value[0]}. {self.words}".rstrip(" ")
+        went = say("Exercise {name}: {went}.", name=self.exercise, went=say(self.outcome.value[0]))
+        return f"{went} {self.words}".rstrip(" ")
 
     def _repr_html_(self) -> str:
-        title, sign, colour = self.outcome.value
+        went, sign, colour = self.outcome.value
+        title = say("Exercise {name}: {went}", name=self.exercise, went=say(went).capitalize())
         text = re.sub("`(.+?)`", r"<code>\1</code>", html.escape(self.words))
         # long numbers scroll, so that the verdict stays in sight
         seen = "white-space: pre-wrap; max-height: 32em; overflow: auto"
         return (
             f'<div style="border-left: 8px solid rgb({colour}); background: rgba({colour}, 0.14); '
             f'padding: 8px 14px; font-size: 16px; line-height: 1.5">'
-            f"<strong>{sign} Exercise {html.escape(self.exercise)}: {title.capitalize()}</strong>"
+            f"<strong>{sign} {html.escape(title)}</strong>"
             + (f'<div style="{seen}">{text}</div>' if text else "")
             + "</div>"
         )

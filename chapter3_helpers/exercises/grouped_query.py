@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from chapter3_helpers.exercises import INSIDE_OUT, Exercise, drawn, fill, wants_truths
+from chapter3_helpers._language import say
+from chapter3_helpers.exercises import INSIDE_OUT, Exercise, drawn, wants_truths
 
 
 def _outside_window(num_cached: int, num_new: int, window: int, off: int = 0) -> torch.Tensor:
@@ -69,7 +70,7 @@ def _repeated_keys(grouped_scores: Callable[..., torch.Tensor], case: tuple) -> 
     with _Largest() as largest:
         scores = grouped_scores(queries, keys)
     if largest.numbers > max(queries.numel(), keys.numel(), scores.numel()):
-        return fill(
+        return say(
             "The scores are right, but on the way a tensor of {largest} numbers was made, for "
             "{keys} in the keys: they were repeated. (A product with a broadcast dimension does "
             "so, too.)",

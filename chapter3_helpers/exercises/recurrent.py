@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from chapter3_helpers.exercises import Exercise, drawn, dtype_of, fill
+from chapter3_helpers._language import say
+from chapter3_helpers.exercises import Exercise, drawn, dtype_of
 
 
 def _alignment(order):
@@ -18,7 +19,7 @@ def _asks_for_floats(attempt: Callable[..., Any], case: tuple) -> str:
     dtype = dtype_of(attempt(*case))
     if "float" in str(dtype):
         return ""
-    return fill(
+    return say(
         "The places are right, but these numbers are {dtype}. Floats were asked for: a matrix "
         "product of weights and states needs them.",
         dtype=dtype,

@@ -4,8 +4,9 @@ import math
 
 import torch
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers.dot_products import attention_scores
-from chapter3_helpers.exercises import Exercise, fill
+from chapter3_helpers.exercises import Exercise
 from chapter3_helpers.sentence import example_inputs
 
 SCORES = torch.tensor([[2.0, 1.0, 0.5], [-1.0, 3.0, 0.0]])  # (2, 3)
@@ -81,17 +82,17 @@ STABLE = Exercise(
         "You subtracted the largest score of the whole matrix, so a row far below it underflows to "
         "0 / 0. Every row needs its own maximum.": lambda s: _naive(s, s.max()),
         **{
-            fill(
+            say(
                 "You subtracted the {number} of each row. The exponential of a score far above it "
                 "overflows.",
-                number=number,
+                number=say(number),
             ): (lambda s, of=of: _naive(s, of(s)[:, None]))
             for number, of in {
-                "mean": lambda s: s.mean(dim=-1),
-                "median": lambda s: s.median(dim=-1).values,
-                "smallest score": lambda s: s.amin(dim=-1),
-                "first score": lambda s: s[:, 0],
-                "last score": lambda s: s[:, -1],
+                to_say("mean"): lambda s: s.mean(dim=-1),
+                to_say("median"): lambda s: s.median(dim=-1).values,
+                to_say("smallest score"): lambda s: s.amin(dim=-1),
+                to_say("first score"): lambda s: s[:, 0],
+                to_say("last score"): lambda s: s[:, -1],
             }.items()
         },
         "You subtracted the largest score without its sign. In a row with a very low score, every "

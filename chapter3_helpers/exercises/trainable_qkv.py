@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import torch
 
+from chapter3_helpers._language import say
 from chapter3_helpers.exercises import Exercise, drawn
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
 
@@ -32,7 +33,7 @@ def _shared_memory(carry: Callable[..., torch.nn.Module], case: tuple) -> str:
     """Complain of a v1 that changes when the v2 is trained."""
     held = {parameter.untyped_storage().data_ptr() for parameter in case[0].parameters()}
     if any(p.untyped_storage().data_ptr() in held for p in carry(*case).parameters()):
-        return (
+        return say(
             "The numbers are right, but both models keep them in the same memory: whoever trains "
             "one changes the other. `clone()` makes a copy."
         )

@@ -39,6 +39,7 @@ def contents(text: str) -> dict[str, Counter]:
     text = ROLE.sub(r"[\1](\2)", text)
     kinds = ("inline code", "digits", "links", "bold", "stray asterisks", "line breaks")
     contained: dict[str, list] = {kind: [] for kind in kinds}
+    contained["places"] = re.findall(r"\{\w+\}", text)  # where the program puts a value
     depth = 0
     for block in MARKDOWN.parse(CODE_OR_FORMULA.sub(take_formula, text)):
         for token in block.children or ():
@@ -64,7 +65,7 @@ def faults(text: str, translation: str, notebook: str = "") -> list[str]:
     """Return what is wrong with a translation, by what a machine can see."""
     ours, theirs = contents(text), contents(translation)
     wrong = []
-    for kind in ("inline code", "formulas", "digits", "links", "stray asterisks", "line breaks"):
+    for kind in ours.keys() - {"bold"}:
         for items, word in (
             (ours[kind] - theirs[kind], "lacks"),
             (theirs[kind] - ours[kind], "has"),

@@ -3,13 +3,17 @@
 ``python -m tools.translations.program zh_CN`` writes the file that ``chapter3_helpers`` reads.
 """
 
+import importlib
+import pkgutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import polib
 from babel.messages.extract import extract_from_dir
 
 import chapter3_helpers
+from chapter3_helpers import exercises
 from chapter3_helpers._language import FOLDER
 from tools.translations.catalogues import LOCALE, Messages, speaker
 
@@ -18,10 +22,18 @@ NAME = "program"
 SAID = {"say": None, "to_say": None}  # the functions whose first argument is a text
 
 
+def misconceptions() -> Iterator[str]:
+    """Yield what the exercises say of wrong answers."""
+    for topic in pkgutil.iter_modules(exercises.__path__, f"{exercises.__name__}."):
+        for exercise in vars(importlib.import_module(topic.name)).values():
+            if isinstance(exercise, exercises.Exercise):
+                yield from exercise.misconceptions
+
+
 def messages() -> Messages:
     """Return every text that the package says."""
-    found = extract_from_dir(PACKAGE, [("**.py", "python")], keywords=SAID, strip_comment_tags=True)
-    return {text: "" for _, _, text, _, _ in found}
+    found = extract_from_dir(PACKAGE, [("**.py", "python")], keywords=SAID)
+    return dict.fromkeys([*(text for _, _, text, _, _ in found), *misconceptions()], "")
 
 
 def languages() -> list[str]:
