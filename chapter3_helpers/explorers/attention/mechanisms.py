@@ -5,6 +5,7 @@ A reader's own class is recognised by its layers, so it is shown as those of the
 
 import inspect
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -76,9 +77,20 @@ def make_module(
     """Make a module that reads x (T, d_in), with weights made by hand or drawn from a seed; of
     ``sizes`` it is given ``d_out``, and ``num_heads`` where it has several."""
     every = {"d_in": x.shape[1], "context_length": len(x), "dropout": 0.0, **sizes}
+    arguments = _arguments(attention_class, every)
+    if made == BY_HAND:
+        rows = tuple(map(tuple, x.tolist()))
+        return _made_by_hand(attention_class, tuple(arguments.items()), rows)
     with seeded(seed):
-        module = attention_class(**_arguments(attention_class, every))
-        return make_by_hand(module, x) if made == BY_HAND else module
+        return attention_class(**arguments)
+
+
+@lru_cache(maxsize=1)  # another row needs no new matrices; a former class is let go
+def _made_by_hand(
+    attention_class: type[nn.Module], arguments: tuple, rows: tuple[tuple[float, ...], ...]
+) -> nn.Module:
+    with seeded(0):
+        return make_by_hand(attention_class(**dict(arguments)), torch.tensor(rows))
 
 
 def _arguments(attention_class: type[nn.Module], sizes: Mapping[str, Any]) -> dict[str, Any]:
