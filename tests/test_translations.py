@@ -5,6 +5,7 @@ import re
 import polib
 import pytest
 
+from tools import glossary
 from tools.notebook_files import NOTEBOOKS, notebook_paths, read
 from tools.translations import catalogues, notebooks
 from tools.translations.blocks import CODE_OR_FORMULA, replace
@@ -146,20 +147,61 @@ def test_traditional_letters_keep_what_their_source_holds(name):
         ("单元格里、函数里、总和里", "in the cell", "儲存格裡、函式裡、總和裡"),
         ("一公里", "a kilometre", "一公里"),
         ("不复制", "without a copy", "不複製"),
-        ("二进制位", "bits", "位元"),
-        ("映射", "a map", "映射"),
-        ("通过测试", "to pass a test", "通過測試"),
+        ("更复杂的方式", "in a richer way", "更複雜的方式"),
+        ("合并不合并", "merged or not", "合併不合併"),
+        ("最多只能", "at the most", "最多只能"),
+        ("挨得很近，不准看，拿不准", "close; may not; not sure", "挨得很近，不准看，拿不準"),
+        ("二进制计数，一个二进制位", "to count in bits", "二進位計數，一個位元"),
+        ("4 位，错开一位，位置", "4 bits, one place on", "4 位元，錯開一位，位置"),
+        ("倒数第二位", "the last digit but one", "倒數第二位"),
+        ("联系被切断", "is cut off", "關聯被切斷"),
+        ("能通过检验，能通过多少", "passes the test", "能通過檢驗，能通過多少"),
+        ("通过层，通过一个隐藏状态", "through the layers", "經過層，經過一個隱藏狀態"),
+        ("通过缓存里的键", "by the cached keys", "透過快取裡的鍵"),
+        ("巨量激活、优化器、参数", "massive activations", "巨量激活、優化器、參數"),
+        ("残差连接", "a residual connection", "殘差連接"),
         ("词元后面", "after the token", "詞元後面"),
-        ("划算", "it pays", "划算"),
         ("“猫”", "“cat”", "「貓」"),
         ("每一行的和", "the sum of a row", "每一列的和"),
         ("各行各列", "rows and columns", "各列各行"),
+        ("各列，而不是各行", "the *columns* sum to 1", "各行，而不是各列"),
+        ("第 6 列表示 b，列出列表", "column 6 says b; list", "第 6 行表示 b，列出串列"),
+        ("到最后一行为止", "ends with its last row", "到最後一列為止"),
+        ("一行就能写完，每一列", "of one line; its columns", "一行就能寫完，每一行"),
         ("并行地运行，进行排列", "rows run in parallel", "平行地執行，進行排列"),
-        ("这个类属于一类", "this class is of one kind", "這個類別屬於一類"),
-        ("用**随机失活**（dropout）。", "with **dropout**.", "用**dropout**。"),
-        ("返回均值", "returns the mean", "回傳平均值"),
-        ("掩码报错，打印注释", "the mask raises", "遮罩出錯，印出註解"),
+        ("这两个类属于一类", "they are of one kind", "這兩個類別屬於一類"),
+        ("每个块用一块内存", "a layer has its memory", "每個區塊用一塊記憶體"),
+        ("门控，一道门", "the gate of a network", "閘控，一道閘"),
+        ("这门语言", "this language", "這門語言"),
+        ("指数函数。这个函数", "the exponential", "指數函數。這個函數"),
+        ("函数：e 的 s 次方", "e to the power s", "函數：e 的 s 次方"),
+        ("写一个函数：", "write a function", "寫一個函式："),
+        ("各个库，数据库", "libraries, a database", "各個函式庫，資料庫"),
+        ("融合内核，Jupyter 内核", "a kernel", "融合核心函式，Jupyter 核心"),
+        ("处理器的核心", "a core of the processor", "處理器的核心"),
+        ("一块存储，不存储", "stored, not stored", "一塊儲存空間，不儲存"),
+        ("在两个进程里跑程序", "in two processes", "在兩個行程裡跑程式"),
+        ("用**随机失活**（dropout）。", "with **dropout**.", "用 **dropout**。"),
+        ("关掉随机失活（dropout，筆记本）", "no dropout", "關掉 dropout（筆記本）"),
+        ("没有随机失活，即 dropout", "no dropout", "沒有 dropout"),
+        ("返回平均值、加权均值", "returns the mean", "回傳平均值、加權平均值"),
+        ("掩码报错，打印注释", "the mask raises", "遮罩報錯，印出註解"),
+        ("打印出来的列表", "the printed list", "印出來的串列"),
+        ("141 万亿", "141 trillion", "141 兆"),
+        ("赋给参数", "assigned to", "指派給參數"),
+        ("拼接、批处理、教程、下划线", "to join; in batches", "串接、批次處理、教材、底線"),
+        ("流水线、缺页、例程、算子", "a pipeline, a fault", "管線、分頁錯誤、常式、運算子"),
+        ("访存受限，高速缓存、存储器", "memory-bound", "記憶體受限，快取、記憶體"),
+        ("批归一化、方差、质量、推理", "batch norm", "批次正規化、變異數、品質、推論"),
+        ("一段文本、图像、像素", "a text, an image", "一段文本、影像、像素"),
     ],
 )
 def test_taiwan_has_words_of_its_own(simplified, english, taiwan):
     assert traditional(simplified, english) == taiwan
+
+
+def test_taiwans_glossary_has_each_name_once_and_in_its_letters():
+    page = glossary.page(catalogues.speaker("zh_TW", "glossary"))
+    assert "| 遮罩 |" in page
+    assert "| dropout, 暫退法, 丟棄法 |" in page
+    assert not re.search("[码连层权词头]", page)

@@ -45,6 +45,10 @@ class Term:
     def names(self) -> list[str]:
         return [self.term, *self.forms]
 
+    def in_chinese(self, say: Callable[[str], str] = str) -> str:
+        """Return its Chinese names, each once: two may be one in the words of Taiwan."""
+        return ", ".join(dict.fromkeys(map(say, self.chinese)))
+
 
 TERMS = [Term(**row) for row in json.loads(FILE.read_text("utf-8"))]
 
@@ -68,8 +72,7 @@ def page(say: Callable[[str], str] = str) -> str:
     lines = [replace(TITLE + NAVIGATION, say), f"| {' | '.join(names)} |", "|---|---|---|---|"]
     for row in sorted(TERMS, key=lambda row: row.term.casefold()):
         link = f"[{row.notebook}]({row.path.name})"
-        chinese = ", ".join(row.chinese)
-        lines.append(f"| {row.term} | {say(row.sentence)} | {chinese} | {link} |")
+        lines.append(f"| {row.term} | {say(row.sentence)} | {row.in_chinese(say)} | {link} |")
     return "\n".join(lines) + "\n"
 
 

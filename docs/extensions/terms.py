@@ -21,7 +21,7 @@ def write_page(app: Sphinx) -> None:
     """Write a page with every term."""
     parts = [replace(TITLE, speak("glossary"))]
     for row in sorted(TERMS, key=lambda row: row.term.casefold()):
-        chinese = ", ".join(row.chinese)
+        chinese = row.in_chinese(speak("glossary"))
         parts.append(
             f"({row.anchor})=\n**{row.term}** · {chinese}\\\n"
             f"{speak('glossary')(row.sentence)} [{row.path.stem}]({row.path.name})\n"
@@ -54,7 +54,7 @@ class LinkTerms(SphinxTransform):
 def reference(row: Term, *children: nodes.Node) -> nodes.reference:
     """Return a link from a notebook's page to a row of the glossary."""
     link = nodes.reference("", "", *children, refuri=f"glossary.html#{row.anchor}")
-    link["internal"], link["reftitle"] = True, ", ".join(row.chinese)
+    link["internal"], link["reftitle"] = True, row.in_chinese(speak("glossary"))
     return link
 
 
@@ -64,7 +64,7 @@ def terms_of_page(rows: list[Term]) -> nodes.paragraph:
         "", f"{speak('book')('Terms that are built here:')} ", classes=["terms"]
     )
     for row in rows:
-        chinese = nodes.inline("", ", ".join(row.chinese), classes=["language-zh-hans"])
+        chinese = nodes.inline("", row.in_chinese(speak("glossary")), classes=["language-zh-hans"])
         paragraph += [reference(row, nodes.Text(row.term)), nodes.Text(" "), chinese]
         paragraph += nodes.Text(" · " if row is not rows[-1] else "")
     return paragraph

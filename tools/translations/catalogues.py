@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polib
 
+from tools.glossary import TERMS
 from tools.notebook_files import NOTEBOOKS
 from tools.translations.traditional import traditional
 
@@ -22,6 +23,7 @@ HEADER = {
     "Content-Type": "text/plain; charset=UTF-8",
     "Content-Transfer-Encoding": "8bit",
 }
+CHINESE_NAMES = {name for row in TERMS for name in row.chinese}
 
 Messages = dict[str, str]  # text -> its context
 Say = Callable[[str], str]  # gives a text in another language
@@ -45,10 +47,11 @@ def shown(entries: Iterable[polib.POEntry]) -> dict[str, str]:
 def speaker(language: str, name: str) -> Say:
     """Return what says a text of a catalogue, in English where there is no translation.
 
-    ``zh_TW`` has no catalogues of its own: it is ``zh_CN`` in traditional letters.
+    ``zh_TW`` has no catalogues of its own: it is ``zh_CN`` in traditional letters, and so are the
+    Chinese names of terms.
     """
     if language == "zh_TW":
-        translations = shown(read("zh_CN", name))
+        translations = shown(read("zh_CN", name)) | {text: text for text in CHINESE_NAMES}
         return cache(
             lambda text: traditional(translations[text], text) if text in translations else text
         )

@@ -10,8 +10,14 @@ from tools.translations.blocks import CODE_OR_FORMULA, MARKDOWN
 ROLE = re.compile(r"\{\w+\}`([^`<]*)<([^>]+)>`")  # a link in a page of docs/
 HAN = "[\u4e00-\u9fff]"
 WITHOUT_BLANK = re.compile(rf"{HAN}\*{{0,2}}[\w`$]|[\w`$]\*{{0,2}}{HAN}", re.ASCII)
-NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)((?: ?(?:million|billion|[万萬]|[亿億]))*)")
-TIMES = {"million": 10**6, "billion": 10**9, "万": 10**4, "亿": 10**8, "萬": 10**4, "億": 10**8}
+NUMBER = re.compile(r"(\d+(?:[.,]\d+)*)((?: ?(?:million|billion|[万萬亿億兆]))*)")
+TIMES = {
+    "million": 10**6,
+    "billion": 10**9,
+    **dict.fromkeys("万萬", 10**4),
+    **dict.fromkeys("亿億", 10**8),
+    "兆": 10**12,  # in Taiwan
+}
 ENGLISH_SIGN = re.compile(rf"{HAN}\*{{0,2}}[,;:?!.(]|[,;:?!)]\*{{0,2}}{HAN}")
 
 

@@ -8,7 +8,7 @@ from tools import glossary, questions_page, symptoms_page
 from tools.notebook_files import NOTEBOOKS, notebook_paths, read
 from tools.translations import program
 from tools.translations.blocks import blocks
-from tools.translations.catalogues import Messages, Say
+from tools.translations.catalogues import CHINESE_NAMES, Messages, Say
 
 BOOK_WORDS = (  # what docs/extensions put on pages
     "Open this closer look",
@@ -34,11 +34,12 @@ def of_notebook(notebook: NotebookNode) -> Messages:
 
 
 def said_by(make: Callable[[Say], str]) -> Messages:
-    """Return what a page that is made from data says."""
+    """Return what a page that is made from data says, but not what is Chinese already."""
     messages: Messages = {}
 
     def say(text: str) -> str:
-        messages[text] = ""
+        if text not in CHINESE_NAMES:
+            messages[text] = ""
         return text
 
     make(say)

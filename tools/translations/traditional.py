@@ -17,30 +17,21 @@ WORDS = {
     "指针": "指針",
     "抛": "拋",
     "循环神经网络": "循環神經網路",
-    "循环网络": "循環網路",
     "循环翻译": "循環翻譯",
-    "循环的": "循環的",
     "查找": "查找",
     "舍入": "捨入",
     "复制": "複製",
-    "二进制位": "位元",
-    "二进制数": "二進位數",
-    "映射": "映射",
-    "划算": "划算",
-    "装不进": "裝不進",
-    "通过测试": "通過測試",
-    "通过检验": "通過檢驗",
-    "通过一个隐藏状态": "經過一個隱藏狀態",
-    "让多少通过": "讓多少通過",
-    "通过层": "經過層",
+    "复杂": "複雜",
+    "合并": "合併",
+    "最多只": "最多只",
+    "不准看": "不准看",
+    "挨": "挨",
+    "二进制": "二進位",
+    "联系": "關聯",
     "参数": "參數",
-    "残差连接": "殘差連接",
-    "全连接": "全連接",
-    "指数函数": "指數函數",
-    "线性函数": "線性函數",
-    "激活函数": "激活函數",
-    "softmax 函数": "softmax 函數",
-    "sigmoid 函数": "sigmoid 函數",
+    "连接": "連接",
+    "激活": "激活",
+    "算子": "運算子",
     "优化器": "優化器",
     "文本": "文本",
     "像素": "像素",
@@ -58,39 +49,65 @@ WORDS = {
     "软件包": "套件",
     "单元格": "儲存格",
     "归一化": "正規化",
+    "平均值": "平均值",
     "均值": "平均值",
     "返回": "回傳",
-    "随机失活（dropout）": "dropout",
-    "**随机失活**（dropout）": "**dropout**",
     "随机失活": "dropout",
     "计算机": "電腦",
     "推理": "推論",
+    "打印出来": "印出來",
     "打印": "印出",
     "注释": "註解",
     "词表": "詞彙表",
     "贪心": "貪婪",
     "例程": "常式",
+    "进程": "行程",
     "反馈": "回饋",
     "留出数据": "保留資料",
-    "报错": "出錯",
     "存储器": "記憶體",
-    "信息泄漏": "資訊洩漏",
-    "算法也一样": "算法也一樣",
+    "列表": "串列",
+    "拼接": "串接",
+    "批处理": "批次處理",
+    "批归一化": "批次正規化",
+    "压缩包": "壓縮檔",
+    "万亿": "兆",
+    "教程": "教材",
+    "下划线": "底線",
+    "赋给": "指派給",
+    "Jupyter 内核": "Jupyter 核心",
+    "内核": "核心函式",
+    "门控": "閘控",
 }
-# A row or a column, and a class; not the words in which their letters mean something else.
+# Words that have another meaning where the English has one of these.
+WHERE_ENGLISH_HAS = {
+    "bits?": ("(?<!单)(?<!开一)(?:二进制)?位(?![置元数])", "位元"),
+    "gate": ("(?<![专部])门", "闸"),
+}
+# A row or a column, a class, a block; not the words in which their letters mean something else.
 ROW_OR_COLUMN = re.compile(
-    "(?<![进执运可流换不自另举实并])(?P<row>行)(?![为得代号动])"
-    "|(?<![序排系数并下罗队])(?P<column>列)(?![出表入举成为在着])"
+    "(?<![进执运可流换不自另举实并])(?P<row>行)(?![得代号动]|为(?!止))"
+    "|(?<![序排系数并下罗队])(?P<column>列)(?![出入举成在着]|为(?!止)|表(?!示))"
 )
-CLASS = re.compile("(?<![分种各一同人那两这哪])类(?![型别似推比])")
-# What is left to mend in what OpenCC has made: letters that stand for two, marks of quotations, and
-# a blank beside a Latin word that was Chinese.
+CLASS = re.compile("(?<![分种各一同人那两这哪])类(?![型别似推比模])")
+BLOCK = re.compile("(?<![模小图同方一二两四几这整分])块")
+# A function of mathematics, and then every other one in its paragraph.
+FUNCTION = re.compile("[数性活失流]函数|(?:softmax|sigmoid) 函数|^函数[： ]|函数(?:值|的每个)")
+# What is left to mend in what OpenCC has made: letters that stand for two, marks of quotations, to
+# pass and to go through (not by way of), a library, what would be said twice, and a blank beside a
+# Latin word that was Chinese.
 AFTERWARDS = {
     "(?<![公英])里(?!程)": "裡",
     "(?<![皇太])后": "後",
     "“": "「",
     "”": "」",
-    "(?<=[\u4e00-\u9fff])(?=dropout)|(?<=dropout)(?=[\u4e00-\u9fff])": " ",
+    "(?<=多少)透過|透過(?=多少|檢驗|測試)": "通過",
+    "透過(?=層|一個隱藏狀態)": "經過",
+    "(?<![料倉式])庫": "函式庫",
+    "(?<=[塊的])儲存(?!格)": "儲存空間",
+    r"(?<=dropout)(\**|\]\([^()]*\))(?:，即 ?dropout|（\*?dropout\*?）)": r"\1",
+    "dropout（dropout，": "dropout（",
+    "（dropout 就是 ?dropout）": "",
+    r"(?<=[\u4e00-\u9fff])(?=\**dropout)|(?<=dropout)(?=[\u4e00-\u9fff])": " ",
 }
 
 _WORDS = re.compile("(" + "|".join(map(re.escape, sorted(WORDS, key=len, reverse=True))) + ")")
@@ -112,11 +129,21 @@ def traditional(text: str, english: str = "") -> str:
     >>> traditional("第 2 行第 3 列", "row 2, column 3"), traditional("一行代码", "a line of code")
     ('第 2 列第 3 行', '一行程式碼')
     """
-    if re.search(r"\b(rows?|columns?)\b", english, re.IGNORECASE):
-        text = ROW_OR_COLUMN.sub(lambda found: "列" if found["row"] else "行", text)
-    if re.search(r"\bclass(es)?\b", english, re.IGNORECASE):
-        text = CLASS.sub("类别", text)
+
+    def has(word: str) -> bool:
+        return bool(re.search(rf"\b{word}\b", english, re.IGNORECASE))
+
+    if has("rows?") or has("columns?"):
+        line = has("lines?") and not has("rows?")
+        rows = "行" if line else "列"
+        text = ROW_OR_COLUMN.sub(lambda found: rows if found["row"] else "行", text)
+    for word, (means, instead) in WHERE_ENGLISH_HAS.items():
+        if has(word):
+            text = re.sub(means, instead, text)
+    text = BLOCK.sub("区块", CLASS.sub("类别", text))
     said = "".join(WORDS.get(part) or converter().convert(part) for part in _WORDS.split(text))
+    if FUNCTION.search(text):
+        said = re.sub("(?<!核心)函式", "函數", said)
     for wrong, right in AFTERWARDS.items():
         said = re.sub(wrong, right, said)
     return said
