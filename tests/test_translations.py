@@ -14,7 +14,9 @@ from tools.translations.traditional import traditional
 
 CATALOGUES = [(file.parts[-3], file.stem) for file in catalogues.LOCALE.glob("*/*/*.po")]
 ENGLISH = "The **query** $q=xW_q$ of `x` asks ([why?](#Why)); 3 of 0.60 match in {k}."
-CHINESE = "`x` 的**查询**（query）$q=xW_q$ 发问（[为什么？](#Why)）；在 {k} 里，0.60 中有 3 个匹配。"
+CHINESE = (
+    "`x` 的**查询**（query）$q=xW_q$ 发问（[为什么？](#Why)）；在 {k} 里，0.60 中有 3 个匹配。"
+)
 
 
 @pytest.mark.parametrize(("language", "name"), CATALOGUES)
@@ -149,7 +151,7 @@ def test_traditional_letters_keep_what_their_source_holds(name):
         ("不复制", "without a copy", "不複製"),
         ("更复杂的方式", "in a richer way", "更複雜的方式"),
         ("合并不合并", "merged or not", "合併不合併"),
-        ("最多只能", "at the most", "最多只能"),
+        ("最多只能，是只选一次，一只鸟", "only; a bird", "最多只能，是只選一次，一隻鳥"),
         ("挨得很近，不准看，拿不准", "close; may not; not sure", "挨得很近，不准看，拿不準"),
         ("二进制计数，一个二进制位", "to count in bits", "二進位計數，一個位元"),
         ("4 位，错开一位，位置", "4 bits, one place on", "4 位元，錯開一位，位置"),
@@ -164,6 +166,9 @@ def test_traditional_letters_keep_what_their_source_holds(name):
         ("“猫”", "“cat”", "「貓」"),
         ("每一行的和", "the sum of a row", "每一列的和"),
         ("各行各列", "rows and columns", "各列各行"),
+        ("哪一行都行，由这一行得出", "any row will do", "哪一列都行，由這一列得出"),
+        ("照你的算法", "as you count", "照你的算法"),
+        ("键拉长几倍，要传布尔值", "is stretched; booleans", "鍵拉長幾倍，要傳布林值"),
         ("各列，而不是各行", "the *columns* sum to 1", "各行，而不是各列"),
         ("第 6 列表示 b，列出列表", "column 6 says b; list", "第 6 行表示 b，列出串列"),
         ("到最后一行为止", "ends with its last row", "到最後一列為止"),
