@@ -13,6 +13,10 @@ They become real ipywidgets, which bring the keyboard and words for a screen rea
 ``enabled`` takes a control away where it means nothing. It is a function of other settings and
 names those that it needs, as ``made`` above; so is ``options`` where they depend on others.
 ``presented=False`` takes a control away from the back row's view, as a seed is by default.
+
+Labels and tooltips that a page shows are said in the reader's language where they are written. An
+option that is a text is its value in every language: it is marked with ``to_say`` there, and said
+here.
 """
 
 import inspect
@@ -24,6 +28,8 @@ from weakref import WeakKeyDictionary
 
 import ipywidgets as widgets
 from traitlets import Instance, Int, validate
+
+from chapter3_helpers._language import say
 
 Settings = Mapping[str, Any]
 Choice = tuple[str, Any]  # what a page shows, and the value
@@ -161,14 +167,14 @@ class Steps(Control):
     returns_to: Callable[..., Any] | None = None
     returns_when: Sequence[str] = ()
 
-    def offered(self, settings: Settings) -> list[Any] | None:
+    def offered(self, settings: Settings) -> list[Choice] | None:
         """Return the options for these settings; None where a text decides and cannot be read."""
         options = call(self.options, settings) if callable(self.options) else self.options
-        return None if options is None else list(options)
+        return None if options is None else _pairs(options)
 
     def choices(self, settings: Settings) -> list[Choice]:
         options = self.offered(settings)
-        return _pairs([settings[self.name]] if options is None else options)
+        return _pairs([settings[self.name]]) if options is None else options
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.SelectionSlider(options=self.offered(settings), **self.words())
@@ -244,7 +250,7 @@ class Clicked(Steps):
     enabled: Callable[..., bool] = lambda: False
 
     def choices(self, settings: Settings) -> list[Choice]:
-        return _pairs([None] * (self.default is None) + (self.offered(settings) or []))
+        return _pairs([None] * (self.default is None)) + (self.offered(settings) or [])
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.Dropdown(options=self.offered(settings), **self.words())
@@ -278,7 +284,7 @@ class DropDown(Control):
 
     def build(self, settings: Settings) -> widgets.Widget:
         words = self.words(width="auto", max_width="300px")
-        return widgets.Dropdown(options=list(self.options), **words)
+        return widgets.Dropdown(options=self.choices(settings), **words)
 
 
 @dataclass(frozen=True)
@@ -332,9 +338,9 @@ class SeedBox(widgets.HBox):
     def __init__(self, words: dict[str, Any]):
         self.field = widgets.FloatText(step=1, **words)
         button = widgets.Button(
-            description="Draw again",
+            description=say("Draw again"),
             icon="random",
-            tooltip=f"Another {words['description']}, by chance",
+            tooltip=say("Another {seed}, by chance", seed=words["description"]),
             layout=widgets.Layout(width="auto"),
         )
         button.on_click(self._draw)
@@ -353,10 +359,13 @@ class SeedBox(widgets.HBox):
         if change.new in range(HIGHEST_SEED + 1):
             self.value = int(change.new)
         else:
-            must = f"A seed is a whole number from 0 to {HIGHEST_SEED}."
-            self.said.value = (
-                f'<span role="alert">{must} The picture is still that of seed {self.value}.</span>'
+            must = say(
+                "A seed is a whole number from 0 to {highest}. The picture is still that of seed "
+                "{seed}.",
+                highest=HIGHEST_SEED,
+                seed=self.value,
             )
+            self.said.value = f'<span role="alert">{must}</span>'
 
     def _draw(self, _button: Any) -> None:
         """Draw a seed, not by the random numbers that a reader may have seeded."""
@@ -366,7 +375,11 @@ class SeedBox(widgets.HBox):
 
 def _pairs(options: Sequence[Any]) -> list[Choice]:
     """Return (label, value) for options of which some are values alone."""
-    return [option if isinstance(option, tuple) else (str(option), option) for option in options]
+    return [option if isinstance(option, tuple) else (_label(option), option) for option in options]
+
+
+def _label(option: Any) -> str:
+    return say(option) if isinstance(option, str) else str(option)
 
 
 def _width() -> widgets.Layout:
@@ -376,7 +389,7 @@ def _width() -> widgets.Layout:
 def _beside(player: widgets.Play, widget: widgets.Widget, trait: str) -> widgets.Widget:
     """Put a player before a slider."""
     player.show_repeat = False
-    player.tooltip = f"Play {widget.description}"
+    player.tooltip = say("Play {slider}", slider=widget.description)
     box = Played([player, widget])
     box.link = widgets.jslink((widget, trait), (player, "value"))
     box.add_class("c3-played")

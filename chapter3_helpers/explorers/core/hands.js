@@ -16,6 +16,7 @@
 //                                     its first value, how many there are, where the frame stands
 // data-cells    pictures of weights   {"q": [0, ["0 the", "1 cat"]], ...}: the first query, and the names
 // data-hint     .c3read               what it says until a weight is pointed at
+// data-hidden   .c3read               what it says of a weight that is hidden
 //
 // A cell has the numbers of the row and the column that it stands in. What moves with the head of an arrow:
 //
@@ -55,7 +56,7 @@ function c3Hands(root, change) {
     const { q, k } = JSON.parse(board.dataset.cells);
     const [i, j] = [[q, down], [k, across]].map(([[, names], share]) => Math.min(names.length - 1, Math.floor(share * names.length)));
     const level = levels(board.closest("svg").querySelector("image").getAttribute("href"))?.[i * (k[1].length + 1) + 1 + j];
-    const weight = level > 100 ? ": hidden" : level >= 0 ? `: ${(level / 100).toFixed(2)}` : "";
+    const weight = level > 100 ? `: ${root.querySelector(".c3read")?.dataset.hidden}` : level >= 0 ? `: ${(level / 100).toFixed(2)}` : "";
     const apart = (name) => `\u2068${name}\u2069`; // or a name in Hebrew would turn the arrow's ends
     return { q: q[0] + i, k: k[0] + j, said: `${apart(q[1][i])} → ${apart(k[1][j])}${weight}` };
   }

@@ -43,8 +43,7 @@ function keepKeys(root) {
 // Who cannot see the page is told what stands there: ipywidgets gives its sliders, players and groups
 // of radio buttons no name, and makes new ones when the choices change. A slider over listed values
 // would say its place in the list.
-const PLAYER = { "fa-play": "Play", "fa-pause": "Pause", "fa-stop": "Stop", "fa-retweet": "Repeat" };
-function tell(root, name) {
+function tell(root, name, player) {
   const each = (selector, act) => root.querySelectorAll(selector).forEach(act);
   const put = (part, attribute, value) => part && part.getAttribute(attribute) !== value && part.setAttribute(attribute, value);
   const label = (part) => part.closest(".jupyter-widgets, .lm-Widget").querySelector(".widget-label")?.textContent ?? "";
@@ -62,8 +61,8 @@ function tell(root, name) {
       for (const button of box.querySelectorAll("input:not([name])")) button.name = group;
     });
     each(".widget-play button", (button) => {
-      const icon = Object.keys(PLAYER).find((one) => button.querySelector(`.${one}`));
-      if (icon) put(button, "aria-label", PLAYER[icon]);
+      const icon = Object.keys(player).find((one) => button.querySelector(`.${one}`));
+      if (icon) put(button, "aria-label", player[icon]);
     });
     each(".widget-toggle-button", (button) => put(button, "aria-pressed", String(button.matches(".mod-active"))));
     each("button i", (icon) => put(icon, "aria-hidden", "true"));
@@ -139,7 +138,7 @@ export default {
     let stops = [];
     let frame = requestAnimationFrame(function look() {
       const root = el.closest(".c3-explorer");
-      if (root) stops = [c3Hands(root, (settings) => model.send(settings)), keepKeys(root), c3Heard(root), tell(root, model.get("name")), fill(root)];
+      if (root) stops = [c3Hands(root, (settings) => model.send(settings)), keepKeys(root), c3Heard(root), tell(root, model.get("name"), model.get("player")), fill(root)];
       else frame = requestAnimationFrame(look);
     });
     return () => {

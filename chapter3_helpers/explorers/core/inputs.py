@@ -8,10 +8,11 @@ from typing import Any
 import torch
 
 from chapter3_helpers._figures.writing import short
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers.explorers.core.controls import Clicked
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Panel
-from chapter3_helpers.explorers.core.style import largest, listed
+from chapter3_helpers.explorers.core.style import in_a_row, largest, listed, quoted
 from chapter3_helpers.recurrent import ALPHABET
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 
@@ -19,6 +20,11 @@ from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_
 Reads = Callable[..., Sequence[Any]]
 
 MOST_TOKENS = 24
+OUTSIDE = {  # what is said of letters that are too many, or none
+    "word": to_say("This word has {count} letters; type 1 to {longest}."),
+    "phrase": to_say("This phrase has {count} letters; type 1 to {longest}."),
+    "prompt": to_say("This prompt has {count} letters; type 1 to {longest}."),
+}
 
 
 def read_sentence(text: str, d_in: int = 3) -> tuple[tuple[str, ...], torch.Tensor]:
@@ -43,10 +49,14 @@ def read_tokens(text: str) -> tuple[str, ...]:
     """
     tokens = split_tokens(text)
     if not tokens:
-        raise ValueError("Type at least one word.")
+        raise ValueError(say("Type at least one word."))
     if len(tokens) > MOST_TOKENS:
         raise ValueError(
-            f"This sentence has {len(tokens)} tokens; up to {MOST_TOKENS} can be drawn here."
+            say(
+                "This sentence has {count} tokens; up to {most} can be drawn here.",
+                count=len(tokens),
+                most=MOST_TOKENS,
+            )
         )
     return tokens
 
@@ -55,7 +65,7 @@ def read_letters(text: str, what: str, longest: int, alphabet: str = ALPHABET) -
     """Return a word or a phrase in small letters.
 
     Args:
-        what: it is called: "word", say.
+        what: it is called: one of ``OUTSIDE``.
         longest: how many letters it may have.
         alphabet: the letters that it may have.
 
@@ -65,11 +75,14 @@ def read_letters(text: str, what: str, longest: int, alphabet: str = ALPHABET) -
     letters = text.lower()
     strange = next((letter for letter in letters if letter not in alphabet), None)
     if strange is not None:
-        said = "a space" if strange.isspace() else f"“{strange}”"
-        some = "a to z" if alphabet == ALPHABET else f"{' and '.join(alphabet)} alone"
-        raise ValueError(f"Type the letters {some}, not {said}.")
+        few = say("{letters} alone", letters=in_a_row([*alphabet]))
+        some = say("a to z") if alphabet == ALPHABET else few
+        it = say("a space") if strange.isspace() else quoted(strange)
+        raise ValueError(
+            say("Type the letters {letters}, not {strange}.", letters=some, strange=it)
+        )
     if not 0 < len(letters) <= longest:
-        raise ValueError(f"This {what} has {len(letters)} letters; type 1 to {longest}.")
+        raise ValueError(say(OUTSIDE[what], count=len(letters), longest=longest))
     return letters
 
 
@@ -143,12 +156,15 @@ def looks(asker: str, weights: Any, tokens: Sequence[str]) -> str:
     ('“was” looks at all 4 tokens equally (0.25 each)', '“the” looks at itself alone (1.00)')
     """
     equal, most = largest(weights, tokens)
+    said = to_say("“{asker}” looks most at {tokens} ({weight})")
     if len(tokens) == 1:
-        return f"“{asker}” looks at itself alone ({most})"
-    if len(equal) == len(tokens):
-        return f"“{asker}” looks at all {len(tokens)} tokens equally ({most} each)"
-    each = " each" * (len(equal) > 1)
-    return f"“{asker}” looks most at {listed(f'“{name}”' for name in equal)} ({most}{each})"
+        said = to_say("“{asker}” looks at itself alone ({weight})")
+    elif len(equal) == len(tokens):
+        said = to_say("“{asker}” looks at all {count} tokens equally ({weight} each)")
+    elif len(equal) > 1:
+        said = to_say("“{asker}” looks most at {tokens} ({weight} each)")
+    names = listed(map(quoted, equal))
+    return say(said, asker=asker, tokens=names, count=len(tokens), weight=most)
 
 
 def weights_and_path(

@@ -13,6 +13,7 @@ import numpy as np
 
 from chapter3_helpers._figures.arrays import hidden_cells, to_array
 from chapter3_helpers._figures.writing import short
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.core.marks import click_attribute, mark, stop
 from chapter3_helpers.explorers.core.panels import Panel
@@ -22,6 +23,16 @@ STEP = 30  # pixels from one token to the next
 ACROSS = 170  # pixels from left to right
 THICKEST = 13  # a weight of 1
 THINNEST = 0.005  # a smaller weight has no line
+MOST = {  # what a token says of its largest weight, and of several that are equal
+    "query": (
+        to_say("{token} attends most to {others}: {weight}"),
+        to_say("{token} attends most to {others}: {weight} each"),
+    ),
+    "key": (
+        to_say("{token} is attended to most by {others}: {weight}"),
+        to_say("{token} is attended to most by {others}: {weight} each"),
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +59,7 @@ class Lines(Panel):
     keys: Sequence[str] | None = None
     hidden: Any = None
     marked_row: int | None = None
-    sides: str = "from query to key"
+    sides: str = say("from query to key")
     click: Mapping[str, Any] | None = None
 
     def html(self) -> str:
@@ -76,7 +87,7 @@ class Lines(Panel):
         shown = np.where(gone, -1.0, values)
         ends = _ends("query", self.queries, keys, shown, left - 8, self.marked_row)
         ends += _ends("key", keys, self.queries, shown.T, right + 8)
-        said = f"{escape(self.title)}: {escape(self.sides)}"
+        said = escape(say("{title}: {rest}", title=self.title, rest=self.sides))
         return (
             f'<figure class="c3v"{click_attribute(self.click)}><figcaption>{said}</figcaption>'
             f'<svg class="c3lines" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '
@@ -94,13 +105,13 @@ def _ends(
 ) -> str:
     """Write the tokens of one side; to who cannot see the lines each says its largest weight."""
     anchor = "end" if side == "query" else "start"
-    to = "attends most to" if side == "query" else "is attended to most by"
     parts = []
     for n, (token, row) in enumerate(zip(tokens, weights, strict=True)):
         said = named(tokens, n)
         if row.max() >= 0:
             names, most = largest(row, others)
-            said += f" {to} {listed(names)}: {most}{' each' * (len(names) > 1)}"
+            text = MOST[side][len(names) > 1]
+            said = say(text, token=said, others=listed(names), weight=most)
         bold = " font-weight=600" * (n == marked)
         parts.append(
             f"<text{mark(side, n)}{stop(side, n == 0)} role=button "

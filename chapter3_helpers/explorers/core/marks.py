@@ -13,7 +13,7 @@ from chapter3_helpers.explorers.core.style import escape
 # Which number of what something stands for; strips are the parts of a diagram, and have names.
 SIDES = {"query": "q", "key": "k", "row": "r", "column": "c"}
 PICKED = (*SIDES.values(), "strip")
-BY_PICTURES = (*PICKED, "click", "stop", "drag", "board", "cells", "hint")
+BY_PICTURES = (*PICKED, "click", "stop", "drag", "board", "cells", "hint", "hidden")
 BY_SCRIPT = ("hands", *(f"{at}-{side}" for at in ("at", "pointed") for side in PICKED))
 
 

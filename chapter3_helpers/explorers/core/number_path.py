@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers.explorers.core.marks import mark
 from chapter3_helpers.explorers.core.panels import Panel
 from chapter3_helpers.explorers.core.style import decimals_for, escape, named, written
@@ -137,11 +138,15 @@ class NumberPath(Panel):
             f'<tr><th scope="row">{what}<td>{how}<td>= {result}</tr>'
             for what, how, result in self.steps()
         )
-        asker = escape(named(self.askers or self.tokens, self.row))
-        asked = escape(named(self.tokens, self.column))
-        of = f"{escape(self.of)}: " if self.of else ""
+        said = say(
+            "what “{asker}” takes from “{asked}”",
+            asker=named(self.askers or self.tokens, self.row),
+            asked=named(self.tokens, self.column),
+        )
+        if self.of:
+            said = say("{title}: {rest}", title=self.of, rest=said)
         return (
-            f'<div class="c3w c3path"><p>{of}what “{asker}” takes from “{asked}”</p>{self._pair()}'
+            f'<div class="c3w c3path"><p>{escape(said)}</p>{self._pair()}'
             f'<table class="c3p">{rows}</table></div>'
         )
 
@@ -151,17 +156,18 @@ class NumberPath(Panel):
             return ""
         query, key = self.vectors
         rows = [
-            (f"<tr{mark('query', self.row)}>", '<b class="q">query</b>', query),
-            (f"<tr{mark('key', self.column)}>", '<b class="k">key</b>', key),
+            (f"<tr{mark('query', self.row)}>", f'<b class="q">{say("query")}</b>', query),
+            (f"<tr{mark('key', self.column)}>", f'<b class="k">{say("key")}</b>', key),
         ]
         if self.additive is not None:
-            rows.append(("<tr>", "tanh of their sum", np.tanh(query + key)))
-        rows.append(("<tr>", "times v" if len(rows) == 3 else "products", self.products))
+            rows.append(("<tr>", say("tanh of their sum"), np.tanh(query + key)))
+        name = say("products") if self.additive is None else say("times v")
+        rows.append(("<tr>", name, self.products))
         return (
             '<table class="c3p c3d">'
             + "".join(
                 f'{start}<th scope="row">{name}<td>'
-                + "<td>".join(_few([self._say(number) for number in numbers]))
+                + "<td>".join(_few([self._written(number) for number in numbers]))
                 + "</tr>"
                 for start, name, numbers in rows
             )
@@ -170,62 +176,68 @@ class NumberPath(Panel):
 
     def steps(self) -> list[tuple[str, str, str]]:
         """Return what is done at each step, with which numbers, and what comes out, as HTML."""
-        found, say, shift = self.numbers, self._say, _shift(self.rows["masked"])
-        masked = say(found["masked"])
+        found, write, shift = self.numbers, self._written, _shift(self.rows["masked"])
+        masked = write(found["masked"])
         score = self._enough(found["score"], found["scaled"])
         if self.vectors is None:
-            steps = [("score", "", score)]
+            steps = [(say("score"), "", score)]
         else:
             products = [
-                say(product) if n == 0 else _signed(say(product))
+                write(product) if n == 0 else _signed(write(product))
                 for n, product in enumerate(self.products)
             ]
-            steps = [("their sum", " + ".join(_few(products)), score)]
+            steps = [(say("their sum"), " + ".join(_few(products)), score)]
         if self.temperature is not None:
             how = f"{score} / {self.temperature:g}"
-            steps.append(("divided by the temperature", how, say(found["scaled"])))
+            steps.append((say("divided by the temperature"), how, write(found["scaled"])))
         elif self.vectors and self.scaled and self.additive is None:
             how = f"{score} / √{len(self.vectors[0])}"
-            steps.append(("divided by √D", how, say(found["scaled"])))
+            steps.append((say("divided by √D"), how, write(found["scaled"])))
         if self.bias is not None:
-            added = say(to_array(self.bias)[self.row, self.column])
-            how = f"{say(found['scaled'])} + {_signed(added)}"
-            steps.append(("plus the bias", how, say(found["biased"])))
+            added = write(to_array(self.bias)[self.row, self.column])
+            how = f"{write(found['scaled'])} + {_signed(added)}"
+            steps.append((say("plus the bias"), how, write(found["biased"])))
         if self.hidden is not None:
             hides = to_array(self.hidden)[self.row, self.column]
-            seen = "hidden from this query" if hides else "may be seen"
-            steps.append(("mask", f"“{escape(self.tokens[self.column])}”: {seen}", masked))
+            seen = to_say("“{token}”: may be seen")
+            if hides:
+                seen = to_say("“{token}”: hidden from this query")
+            said = say(seen, token=self.tokens[self.column])
+            steps.append((say("mask"), escape(said), masked))
         if shift:
-            how = f"{masked} − {_signed(say(shift))}"
-            steps.append(("minus the row’s largest", how, say(found["masked"] - shift)))
+            how = f"{masked} − {_signed(write(shift))}"
+            steps.append((say("minus the row’s largest"), how, write(found["masked"] - shift)))
         # with more decimals, or what a reader works out from it is another number
-        exponent = say(found["masked"] - shift, at_least=4)
-        steps.append(("e to the power", f"e<sup>{exponent}</sup>", say(found["power"])))
+        exponent, power = write(found["masked"] - shift, at_least=4), write(found["power"])
+        steps.append((say("e to the power"), f"e<sup>{exponent}</sup>", power))
         powers = [power for power in self.rows["power"] if power > 0]
-        row = " + ".join(say(power) for power in powers) or "nan"  # inf - inf
+        row = " + ".join(write(power) for power in powers) or "nan"  # inf - inf
         if len(powers) > MOST_TERMS or found["power"] == 0:
-            others = sum(powers) - found["power"]
-            row = f"{say(found['power'])} + {say(others)} of the others"
+            others = write(sum(powers) - found["power"])
+            row = say("{power} + {others} of the others", power=power, others=others)
         row = row if len(powers) == 1 and found["power"] else f"({row})"
-        steps.append(("share of the row", f"{say(found['power'])} / {row}", say(found["weight"])))
+        steps.append((say("share of the row"), f"{power} / {row}", write(found["weight"])))
         if self.kept is not None:
             stays = to_array(self.kept)[self.row, self.column]
-            how = f"{say(found['weight'])} / (1 − {self.p:g})" if stays else "dropped this time"
-            steps.append(("dropout", how, say(found["dropped"])))
+            how = f"{write(found['weight'])} / (1 − {self.p:g})"
+            how = how if stays else say("dropped this time")
+            steps.append((say("dropout"), how, write(found["dropped"])))
         if self.times is not None:
             (times, draws), each = self.times, found["weight"] / (1 - self.p)
-            how = f"kept in {times}: {times} · {say(each)} / {draws}"
-            steps.append((f"mean of {draws} draw{'s' * (draws != 1)}", how, say(found["mean"])))
+            mean = f"{times} · {write(each)} / {draws}"
+            how = say("kept in {times}: {mean}", times=times, mean=mean)
+            of = say("mean of 1 draw") if draws == 1 else say("mean of {draws} draws", draws=draws)
+            steps.append((of, how, write(found["mean"])))
         if self.values is None:
             return steps
         value, part = (
-            ", ".join(_few([say(number) for number in numbers]))
+            ", ".join(_few([write(number) for number in numbers]))
             for numbers in (to_array(self.values)[self.column], found["part"])
         )
-        what = 'times the <b class="v">value</b>'
-        return [*steps, (what, f"{say(found['dropped'])} · ({value})", f"({part})")]
+        what = say("times the {value}", value=f'<b class="v">{say("value")}</b>')
+        return [*steps, (what, f"{write(found['dropped'])} · ({value})", f"({part})")]
 
-    def _say(self, number: float, at_least: int = 0) -> str:
+    def _written(self, number: float, at_least: int = 0) -> str:
         decimals = self.decimals
         if decimals is None:
             decimals = decimals_for(self.rows["weight"])
@@ -235,12 +247,12 @@ class NumberPath(Panel):
 
     def _enough(self, score: float, quotient: float) -> str:
         """Write a score with so many decimals that dividing what is written gives the quotient."""
-        shown = self._say(quotient)
+        shown = self._written(quotient)
         for more in range(9):
-            said = self._say(score, at_least=more)
+            said = self._written(score, at_least=more)
             if not math.isfinite(score):
                 break
-            if self._say(float(said.replace("−", "-")) / self.divisor) == shown:
+            if self._written(float(said.replace("−", "-")) / self.divisor) == shown:
                 break
         return said
 

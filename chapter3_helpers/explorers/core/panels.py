@@ -18,6 +18,7 @@ import numpy as np
 from chapter3_helpers._figures.arrays import hidden_cells, to_array
 from chapter3_helpers._figures.colours import KEY_LABEL, QUERY_LABEL, levels
 from chapter3_helpers._figures.writing import some_of
+from chapter3_helpers._language import say
 from chapter3_helpers.explorers.core.marks import SIDES, click_attribute, mark, stop
 from chapter3_helpers.explorers.core.style import (
     HIDDEN,
@@ -63,7 +64,7 @@ class Matrix(Panel):
         hidden: boolean (rows, columns), True where a cell is hatched.
         signed: weights on a scale from 0 to 1, or signed numbers centred at 0.
         marked_row: the row to be marked.
-        corner: what rows and columns are, in words.
+        corner: what rows and columns are, in words (default: queries and keys).
         sides: what a row and a column stand for where they are pointed at and clicked:
             ``"query"``, ``"key"``, ``"row"`` or ``"column"`` of parameters, or ``""`` for nothing.
         texts: what to write in the cells in place of the numbers.
@@ -82,7 +83,7 @@ class Matrix(Panel):
     hidden: Any = None
     signed: bool = False
     marked_row: int | None = None
-    corner: tuple[str, str] = (QUERY_LABEL, KEY_LABEL)
+    corner: tuple[str, str] | None = None
     sides: tuple[str, str] = ("query", "key")
     texts: Sequence[Sequence[str]] | None = None
     marked_column: int | None = None
@@ -103,7 +104,8 @@ class Matrix(Panel):
         across = some_of(len(columns), self.marked_column)
         wide = max((len(columns[j]) for j in across if j is not None), default=0)
         turned = " c3t c3s" if self.narrow else " c3t" * (len(across) > 10 and wide > 4)
-        corner = [name.partition(" (")[0] if self.narrow else name for name in self.corner]
+        labels = (say("query"), say("key")) if self.narrow else (QUERY_LABEL, KEY_LABEL)
+        corner = self.corner or labels
         down, over = self.sides
         head = [f'<tr><th class="corner">{escape(corner[1])} →<br>{escape(corner[0])} ↓</th>']
         for j in across:
@@ -133,13 +135,14 @@ class Matrix(Panel):
         decimals = decimals_for(values[classes != "h"]) if self.decimals is None else self.decimals
         dropped = None if self.dropped is None else to_array(self.dropped)
         keys = [mark(self.sides[1], j) for j in range(values.shape[1])]
+        out, gone = escape(say("hidden")), escape(say("dropped"))
 
         def cell(i: int, j: int) -> str:
             colour, at = classes[i, j], " at" * (i == self.marked_row and j == self.marked_column)
             if colour == "h":
-                return f'<td class="h{at}" aria-label="hidden"{keys[j]}></td>'
+                return f'<td class="h{at}" aria-label="{out}"{keys[j]}></td>'
             if dropped is not None and dropped[i, j]:
-                return f'<td class="w0 x{at}" aria-label="dropped"{keys[j]}>×</td>'
+                return f'<td class="w0 x{at}" aria-label="{gone}"{keys[j]}>×</td>'
             kind = f'"{colour}{at}"' if at else colour
             if self.texts is not None:
                 return f"<td class={kind}{keys[j]}>{escape(self.texts[i][j])}"

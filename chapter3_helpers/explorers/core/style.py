@@ -25,6 +25,7 @@ from chapter3_helpers._figures.colours import (
     levels,
     palette,
 )
+from chapter3_helpers._language import say
 
 MOST_NAMED = 3  # tokens that are named where their weights are equal
 
@@ -132,8 +133,24 @@ def listed(names: Iterable[str]) -> str:
     *before, last = names
     if len(before) >= MOST_NAMED:
         others = len(before) + 1 - MOST_NAMED
-        before, last = before[:MOST_NAMED], f"{others} other{'s' * (others > 1)}"
-    return f"{', '.join(before)} and {last}" if before else last
+        more = say("1 other") if others == 1 else say("{count} others", count=others)
+        before, last = before[:MOST_NAMED], more
+    return in_a_row([*before, last])
+
+
+def in_a_row(names: Sequence[str]) -> str:
+    """Return all names as they stand in a sentence.
+
+    >>> in_a_row(["a"]), in_a_row(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *before, last = names
+    return say("{names} and {last}", names=say(", ").join(before), last=last) if before else last
+
+
+def quoted(name: str) -> str:
+    """Return a name between quotation marks."""
+    return say("“{name}”", name=name)
 
 
 def escape(text: str) -> str:

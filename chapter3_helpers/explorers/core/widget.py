@@ -47,8 +47,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import anywidget
 import ipywidgets as widgets
-from traitlets import TraitError, Unicode
+from traitlets import Dict, TraitError, Unicode
 
+from chapter3_helpers._language import say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core import notebook
 from chapter3_helpers.explorers.core.controls import (
@@ -71,15 +72,21 @@ from chapter3_helpers.explorers.core.panels import (
     render_error,
     render_waiting,
 )
-from chapter3_helpers.explorers.core.style import STYLE, listed
+from chapter3_helpers.explorers.core.style import STYLE
 
 Function = TypeVar("Function", bound=Callable)
 Given = Mapping[str, tuple[Callable[..., Any], Sequence[str]]]
 FOLDER = importlib.resources.files(__package__)
 SCRIPT = FOLDER.joinpath("hands.js").read_text("utf-8")
 THE_END = object()  # where a control stays that was put at its last option
-PRESENT, LEAVE = ("Present", "expand"), ("Leave (Esc)", "compress")
+PRESENT, LEAVE = (say("Present"), "expand"), (say("Leave (Esc)"), "compress")
 WIDGET = FOLDER.joinpath("hands_widget.js").read_text("utf-8")
+PLAYER = {  # what a screen reader says of a player's buttons, by their icons
+    "fa-play": say("Play"),
+    "fa-pause": say("Pause"),
+    "fa-stop": say("Stop"),
+    "fa-retweet": say("Repeat"),
+}
 
 
 class OneOf(NamedTuple):
@@ -102,6 +109,7 @@ class Hands(anywidget.AnyWidget):
 
     _esm = SCRIPT + WIDGET
     name = Unicode().tag(sync=True)
+    player = Dict(PLAYER).tag(sync=True)
 
     def __init__(self, name: str, click: Callable[[Mapping[str, Any]], None]):
         super().__init__(name=name, layout={"display": "none"})
@@ -153,12 +161,12 @@ class Explorer(widgets.VBox):
             control.name: control.build(defaults) for control in controls
         }
         self.reset_button = widgets.Button(
-            description="Reset", tooltip="Back to the settings at the start", icon="undo"
+            description=say("Reset"), tooltip=say("Back to the settings at the start"), icon="undo"
         )
         self.code_button = widgets.ToggleButton(
-            description="Python", tooltip="The lines that give these numbers", icon="code"
+            description="Python", tooltip=say("The lines that give these numbers"), icon="code"
         )
-        presents = "One picture, large enough for the back row; Escape leaves it"
+        presents = say("One picture, large enough for the back row; Escape leaves it")
         self.present_button = widgets.ToggleButton(
             description=PRESENT[0], tooltip=presents, icon=PRESENT[1]
         )
@@ -184,7 +192,7 @@ class Explorer(widgets.VBox):
         beside = typed[-1] if typed else tools
         inside.insert(inside.index(beside) + 1, self.said)
         bar, style = widgets.Box(inside), widgets.HTML(STYLE, layout={"display": "none"})
-        hands = Hands(f"Explorer: {self.name}", self.click)
+        hands = Hands(say("Explorer: {name}", name=self.name), self.click)
         super().__init__(
             [style, bar, self.code_view, *below, self.view, hands],
             layout={"width": "100%", "overflow": "visible"},
@@ -327,7 +335,11 @@ class Explorer(widgets.VBox):
                     widget.value = value
                 if widget.value != value:
                     raise ValueError(
-                        f"{control.name} must be a value that its control offers, got {value!r}"
+                        say(
+                            "{name} must be a value that its control offers, got {value}",
+                            name=control.name,
+                            value=repr(value),
+                        )
                     )
             self._settle({name for name in values if values[name] != before[name]}, values)
         except ValueError:
@@ -356,7 +368,7 @@ class Explorer(widgets.VBox):
         try:
             self.set(**values)
         except ValueError as error:
-            self._say(render_error(f"This click moves nothing: {error}."))
+            self._say(render_error(say("This click moves nothing: {error}.", error=error)))
 
     @as_torch_starts()
     def _changed(self, change: Any, name: str = "") -> None:
@@ -442,9 +454,11 @@ class Explorer(widgets.VBox):
                 if self._own is None:
                     raise
                 told = f"{self._own.__name__}: {type(error).__name__}: {error}"
-                told += _line(error, self._own)
+                if line := _line(error, self._own):
+                    told = say("{error} (in the line: {line})", error=told, line=line)
                 if "NoneType" in told:
-                    told += ". Something returned nothing: is there a return at the end of it?"
+                    returns = say("Something returned nothing: is there a return at the end of it?")
+                    told = say("{error}. {advice}", error=told, advice=returns)
             said, shown, code = render_error(told), render_dimmed(self._drawn), ""
         (self.add_class if present else self.remove_class)("c3-present")
         button = self.present_button
@@ -470,7 +484,9 @@ class Explorer(widgets.VBox):
                         self.places[control.name].children[n].value = layer
 
     def __repr__(self) -> str:
-        return f"Explorer: {self.name}. Run this cell in JupyterLab to move its controls."
+        return say(
+            "Explorer: {name}. Run this cell in JupyterLab to move its controls.", name=self.name
+        )
 
 
 class _Waiting(io.TextIOBase):
@@ -493,7 +509,7 @@ def _line(error: Exception, own: Callable[..., Any]) -> str:
     files = {f.__code__.co_filename for f in functions if inspect.isfunction(f)}
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.line for frame in frames if frame.filename in files and frame.line]
-    return f" (in the line: {lines[-1]})" if lines else ""
+    return lines[-1] if lines else ""
 
 
 def _nearest_lower(old: Any, values: Sequence[Any]) -> Any:
@@ -520,7 +536,8 @@ def call_as_text(function: Callable[..., Any], settings: Settings, made: Given) 
     imports, comments, written = [_import(function)], [], {}
     for name, (make, names) in made.items():
         imports.append(_import(make))
-        comments.append(f"# {listed(names)}: what you gave to this explorer")
+        given = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+        comments.append(f"# {given}: what you gave to this explorer")
         written[name] = f"{make.__name__}({', '.join(f'{each}={each}' for each in names)})"
     for name, value in values.items():
         if not callable(value):

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chapter3_helpers._language import say
 from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.core.panels import Heads, Panel
 from chapter3_helpers.explorers.core.style import escape, png
@@ -190,14 +191,14 @@ class Large(Panel):
         ]
         down = {"down": ("row", rows.start, high, at)}
         chosen = board("query", self.queries[self.row], over, board=down, cells=cells)
-        hint = "point at a weight to read it"
+        hint, hides = escape(say("point at a weight to read it")), escape(say("hidden"))
         return (
             f'<figure class="c3v c3large"><figcaption>{escape(self.title)}</figcaption>'
             f'<svg class="c3pixels" viewBox="0 0 {left + width + 2} {top + height + 2}" '
             f'width="{left + width + 2}" role="group" aria-label="{escape(self.title)}">'
             f'<image href="{png(levels, indexed=True)}" {over}/>{"".join(words)}'
             f'<rect class="frame" {line}/>{chosen}</svg>'
-            f'<div class="c3read" data-hint="{hint}">{hint}</div></figure>'
+            f'<div class="c3read" data-hint="{hint}" data-hidden="{hides}">{hint}</div></figure>'
         )
 
 
