@@ -7,6 +7,7 @@ errors stay English in every language.
 
 import gettext
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,16 @@ def say(text: str, /, **parts: Any) -> str:
     """
     said = _CATALOGUE.gettext(text) if text else ""
     return said.format(**parts) if parts else said
+
+
+def listed(texts: Sequence[str]) -> str:
+    """Join texts as a sentence does.
+
+    >>> listed(["scores", "softmax", "mix"])
+    'scores, softmax and mix'
+    """
+    *most, last = texts
+    return say("{first} and {last}", first=say(", ").join(most), last=last) if most else last
 
 
 def to_say(text: str) -> str:

@@ -18,6 +18,7 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
+from chapter3_helpers._figures import colours as shared
 from chapter3_helpers._figures.arrays import (
     check_count,
     check_labels,
@@ -29,8 +30,6 @@ from chapter3_helpers._figures.arrays import (
 )
 from chapter3_helpers._figures.colours import (
     CELL_BORDER,
-    KEY_LABEL,
-    QUERY_LABEL,
     SIGNED_COLOURS,
     WEIGHT_COLOURS,
     ink,
@@ -49,10 +48,12 @@ from chapter3_helpers._figures.writing import (
     LONGEST_NAME,
     excerpt,
     number,
+    say_drawn,
     some_of,
     visible,
     written,
 )
+from chapter3_helpers._language import say
 
 __all__ = [
     "KEY_LABEL",
@@ -65,6 +66,9 @@ __all__ = [
     "to_array",
 ]
 
+QUERY_LABEL, KEY_LABEL = say_drawn(shared.QUERY_LABEL), say_drawn(shared.KEY_LABEL)
+WEIGHTS_TITLE = say_drawn("attention weights")
+HEADS_TITLE = say_drawn("attention weights of every head")
 WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", WEIGHT_COLOURS)
 SIGNED_MAP = LinearSegmentedColormap.from_list("signed", SIGNED_COLOURS)
 MOST_ANNOTATED = 14  # rows or columns; beyond that the numbers in the cells would collide
@@ -89,7 +93,7 @@ def heatmap(
     keys: Sequence[str] | None = None,
     *,
     hidden: Any = None,
-    title: str = "attention weights",
+    title: str = WEIGHTS_TITLE,
     signed: bool = False,
     xlabel: str = KEY_LABEL,
     ylabel: str = QUERY_LABEL,
@@ -156,11 +160,17 @@ def heatmap(
     title, xlabel, ylabel = _name(ax, title, xlabel, ylabel)
     _label(ax.xaxis, keys, wide, rotation=45)
     _label(ax.yaxis, queries, high, rotation=0)
-    heading = f"Heatmap: {title}. Rows: {ylabel}; columns: {xlabel}."
+    heading = say(
+        "Heatmap: {title}. Rows: {rows}; columns: {columns}.",
+        title=title,
+        rows=ylabel,
+        columns=xlabel,
+    )
     if max(rows, columns) > FINEST:
-        heading += (
-            " Several numbers share a cell of the picture, which shows the one farthest from 0."
+        coarse_note = say(
+            "Several numbers share a cell of the picture, which shows the one farthest from 0."
         )
+        heading += f" {coarse_note}"
     ax.numbers = f"{heading}\n{table(matrix, hide, queries, keys)}"
     ax.description = ax.numbers if describe_values else heading
     return ax
@@ -174,7 +184,7 @@ def head_grid(
     hidden: Any = None,
     titles: Sequence[str] | None = None,
     columns: int = 4,
-    title: str = "attention weights of every head",
+    title: str = HEADS_TITLE,
     describe_values: bool = True,
 ) -> DescribedFigure:
     """Draw one small heatmap per head, all on one scale and with one colour bar.
@@ -199,7 +209,8 @@ def head_grid(
     stack, hide = _read(weights, hidden, "heads", "queries", "keys")
     heads, num_queries, num_keys = stack.shape
     keys = queries if keys is None else keys
-    titles = [f"head {head}" for head in range(heads)] if titles is None else titles
+    if titles is None:
+        titles = [say_drawn("head {head}", head=head) for head in range(heads)]
     check_labels(num_queries, queries=queries)
     check_labels(num_keys, keys=keys)
     check_labels(heads, titles=titles)
@@ -217,13 +228,16 @@ def head_grid(
         figsize=(panel[0] * columns + 1.8, panel[1] * rows + 1.5), layout="compressed"
     )
     write(figure.suptitle(""), title)
-    figure.caption = (
-        f"Grid of {heads} heatmaps: {visible(title, LONGEST_SAID)}. "
-        f"Rows: {QUERY_LABEL}; columns: {KEY_LABEL}."
+    figure.caption = say(
+        "Grid of {heads} heatmaps: {title}. Rows: {rows}; columns: {columns}.",
+        heads=heads,
+        title=visible(title, LONGEST_SAID),
+        rows=QUERY_LABEL,
+        columns=KEY_LABEL,
     )
     described = some_of(heads, most=MOST_PARTS)
     if heads > MOST_PARTS:
-        figure.caption += f" {MOST_PARTS - 1} of them in numbers:"
+        figure.caption += " " + say("{count} of them in numbers:", count=MOST_PARTS - 1)
     most = max(36, 1200 // heads)  # numbers of each
     for head in range(heads):
         ax = add_axes(figure, rows, columns, head + 1)
@@ -401,8 +415,13 @@ def line_plot(
     words = excerpt(numbers, MOST_PARTS)
     if not describe_values:
         ax.numbers = "\n".join(words)
-        words = excerpt([f"curve: {name}" for name in names], MOST_PARTS)
-    heading = f"Line plot: {title}. Horizontal: {xlabel}; vertical: {ylabel}."
+        words = excerpt([say("curve: {name}", name=name) for name in names], MOST_PARTS)
+    heading = say(
+        "Line plot: {title}. Horizontal: {across}; vertical: {up}.",
+        title=title,
+        across=xlabel,
+        up=ylabel,
+    )
     ax.description = "\n".join([heading, *words])
     return ax
 
@@ -475,5 +494,6 @@ def bar_panels(labels: Sequence[str], panels: Mapping[str, Any]) -> DescribedFig
             for label, value in zip(labels, values, strict=True)
         ]
         numbers = ", ".join(excerpt(numbers, MOST_SAID))
-        ax.description = f"Bars: {visible(title, LONGEST_SAID)}. {numbers}"
+        title = visible(title, LONGEST_SAID)
+        ax.description = say("Bars: {title}. {numbers}", title=title, numbers=numbers)
     return figure

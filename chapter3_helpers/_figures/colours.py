@@ -10,9 +10,10 @@ from functools import lru_cache
 import numpy as np
 
 from chapter3_helpers._figures.arrays import farthest_from_zero
+from chapter3_helpers._language import to_say
 
-QUERY_LABEL = "query (attending)"
-KEY_LABEL = "key (attended to)"
+QUERY_LABEL = to_say("query (attending)")
+KEY_LABEL = to_say("key (attended to)")
 
 # From white (0) to one dark hue (1). Lightness (CIE L*) falls by equal steps, so that twice the
 # difference looks like twice the difference, also to readers who see no colours.

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from chapter3_helpers._figures.arrays import check_count
 from chapter3_helpers._figures.writing import LONGEST_NAME, aligned, some_of, visible, written
+from chapter3_helpers._language import say, to_say
 
 MOST_DESCRIBED = 400  # numbers of a matrix; of a larger one some are written
 
@@ -123,9 +124,18 @@ def table(
     if matrix.size > most:
         rows, columns = (some_of(count, most=isqrt(most)) for count in matrix.shape)
         shown, (down, across) = matrix[~hide], matrix.shape
-        reach = f" from {shown.min():.4f} to {shown.max():.4f}" if shown.size else ""
-        gone = f", {hide.sum():,} of them hidden" if hide.any() else ""
-        head = [f"{down:,} x {across:,} numbers{reach}{gone}. Some of them:"]
+        of = {"down": f"{down:,}", "across": f"{across:,}", "gone": f"{hide.sum():,}"}
+        if shown.size:
+            of |= {"low": f"{shown.min():.4f}", "high": f"{shown.max():.4f}"}
+        words = to_say("{down} x {across} numbers from {low} to {high}. Some of them:")
+        if hide.all():
+            words = to_say("{down} x {across} numbers, {gone} of them hidden. Some of them:")
+        elif hide.any():
+            words = to_say(
+                "{down} x {across} numbers from {low} to {high}, {gone} of them hidden. "
+                "Some of them:"
+            )
+        head = [say(words, **of)]
 
     def line(name: str, cells: Sequence[str]) -> list[str]:
         return [name, *("…" if j is None else cells[j] for j in columns)]

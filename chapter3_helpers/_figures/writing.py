@@ -2,13 +2,28 @@
 
 import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+
+from chapter3_helpers._language import say
 
 LONGEST_LABEL = 14  # letters beside cells
 LONGEST_NAME = 40  # letters above a block, or in a description
 LONGEST_NUMBER = 16
 JOINER = "\u200d"  # binds emoji together, and draws nothing
+HIDDEN = say("hidden")
+
+
+def say_drawn(text: str, /, **parts: Any) -> str:
+    """Return a text to be drawn, as ``say`` does: in English where no installed font has what the
+    reader's language needs."""
+    said = say(text)
+    if said != text:
+        from chapter3_helpers._figures.labels import font_families  # here: it needs matplotlib
+
+        said = text if font_families(said) is None else said
+    return said.format(**parts) if parts else said
 
 
 def number(value: float, decimals: int, longest: int = LONGEST_NUMBER) -> str:
@@ -25,7 +40,7 @@ def written(
     matrix: np.ndarray,
     hide: np.ndarray,
     decimals: int,
-    hidden: str = "hidden",
+    hidden: str = HIDDEN,
     longest: int = LONGEST_NUMBER,
 ) -> list[list[str]]:
     """Write every number of a matrix, as ``number`` does.
@@ -104,5 +119,5 @@ def excerpt(texts: Sequence[str], most: int) -> list[str]:
     >>> excerpt("abcdefg", most=5)
     ['a', 'b', '… 3 others …', 'f', 'g']
     """
-    gap = f"… {len(texts) - most + 1:,} others …"
+    gap = say("… {count} others …", count=f"{len(texts) - most + 1:,}")
     return [gap if n is None else texts[n] for n in some_of(len(texts), most=most)]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import size_of, to_array
-from chapter3_helpers._figures.writing import short
+from chapter3_helpers._figures.writing import say_drawn, short
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 MOST_LANES = 4  # heads that are drawn below each other
@@ -129,9 +129,12 @@ def _one_head(arrays, hidden, mask_first, tokens, query) -> Diagram:
     arrows += [Arrow(a, b, words[b]) for a, b in pairwise(steps)]
     arrows.append(Arrow(source["values"], "context", via=None if in_rows else "below"))
     blocks = [block(name) for name in places]
-    title = "From x to context"
-    if query is not None:
-        title += f": the query of {f'“{short(tokens[query])}”' if tokens else f'row {query}'}"
+    title = say_drawn("From x to context")
+    if query is not None and tokens:
+        token = short(tokens[query])
+        title = say_drawn("From x to context: the query of “{token}”", token=token)
+    elif query is not None:
+        title = say_drawn("From x to context: the query of row {row}", row=query)
     return Diagram(title, blocks, arrows, cell=CELL)
 
 
@@ -163,12 +166,13 @@ def _heads(arrays, hidden, query, head) -> Diagram:
             )
             for column, (part, name) in enumerate(zip(parts, names, strict=True), start=1)
         ]
-        arrows.append(Arrow("x", f"head {number}"))
+        frame = say_drawn("head {head}", head=number)
+        arrows.append(Arrow("x", frame))
         for (before, after), ends in zip(pairwise(parts), pairwise(names), strict=True):
             words = _on_the_way(before, after, parts)
             arrows.append(Arrow(*ends, words, sign=words == "@"))
         state = "lit" if number == head else "known"
-        brackets.append(Bracket(f"head {number}", tuple(names), state))
+        brackets.append(Bracket(frame, tuple(names), state))
     joined = np.concatenate(list(arrays["context"]), axis=-1)  # (T, H * D)
     blocks.append(Block("concat", (len(parts), len(shown)), joined, **wide))
     arrows.append(Arrow(tuple(f"context {number}" for number in shown), "concat", via="right"))
@@ -176,9 +180,14 @@ def _heads(arrays, hidden, query, head) -> Diagram:
         at = max(1, len(parts) - 3), len(shown)
         blocks.append(Block("output", at, arrays["output"], **wide))
         arrows.append(Arrow("concat", "output", "out_proj"))
-    title = f"{heads} heads side by side, joined"
+    title = say_drawn("{heads} heads side by side, joined", heads=heads)
     if len(shown) < heads:
-        title += f"; drawn are {shown[0]} to {shown[-1]}"
+        title = say_drawn(
+            "{heads} heads side by side, joined; drawn are {first} to {last}",
+            heads=heads,
+            first=shown[0],
+            last=shown[-1],
+        )
     return Diagram(title, blocks, arrows, brackets, cell=CELL)
 
 

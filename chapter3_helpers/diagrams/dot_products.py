@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import size_of, to_array
-from chapter3_helpers._figures.writing import short
+from chapter3_helpers._figures.writing import say_drawn, short
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, Plane
 
 MOST_NUMBERED = 8  # rows or columns; beyond that their numbers would make it too wide
@@ -32,7 +32,7 @@ def shadow_diagram(a: Any, b: Any, dots: Any, titles: Sequence[str]) -> Diagram:
         )
         for panel, (title, vector, dot) in enumerate(zip(titles, a, dots, strict=True))
     ]
-    return Diagram("The shadow of a on b", planes)
+    return Diagram(say_drawn("The shadow of a on b"), planes)
 
 
 def one_query_diagram(
@@ -56,7 +56,7 @@ def one_query_diagram(
     """
     x, scores = to_array(x), to_array(scores)
     column = {"shape": f"({len(x)},)", "numbers": True}
-    asks = f"query {short(tokens[query])}"
+    asks = say_drawn("query {token}", token=short(tokens[query]))
     same = {"numbers": True, "limit": size_of(x)}
     blocks = [
         Block(asks, (0, 0), x[query], kind="query", **same),
@@ -64,20 +64,21 @@ def one_query_diagram(
         Block("scores", (1, 1), scores[:, None], **column),
     ]
     arrows = [Arrow(("x", asks), "scores", "· query")]
-    title = f"The query {tokens[query]} against every key"
+    title = say_drawn("The query {token} against every key", token=tokens[query])
     if weights is not None:
         weights = to_array(weights)[:, None]
+        shares = say_drawn("weight · token")
         blocks += [
             Block("weights", (2, 1), weights, kind="weights", **column),
-            Block("weight · token", (3, 1), weights * x, kind="value", **same),
+            Block(shares, (3, 1), weights * x, kind="value", **same),
             Block("context", (3, 2), context, **same),
         ]
         arrows += [
             Arrow("scores", "weights", "softmax"),
-            Arrow("weights", "weight · token", "· x"),
-            Arrow("weight · token", "context", "sum of the rows"),
+            Arrow("weights", shares, "· x"),
+            Arrow(shares, "context", say_drawn("sum of the rows")),
         ]
-        title = f"The query {tokens[query]}: scores, weights, mixture"
+        title = say_drawn("The query {token}: scores, weights, mixture", token=tokens[query])
     return Diagram(title, blocks, arrows)
 
 
@@ -94,6 +95,11 @@ def product_diagram(
         Block("queries", (0, 1), queries, kind="query", **aside),
         Block("scores", (1, 1), scores, marked_row=query, **above),
     ]
-    arrows = [Arrow("queries", "scores", "row"), Arrow("keys.T", "scores", "column")]
-    title = f"Row {tokens[query]} times column {tokens[key]} makes one score"
+    arrows = [
+        Arrow("queries", "scores", say_drawn("row")),
+        Arrow("keys.T", "scores", say_drawn("column")),
+    ]
+    title = say_drawn(
+        "Row {row} times column {column} makes one score", row=tokens[query], column=tokens[key]
+    )
     return Diagram(title, blocks, arrows, cell=30 if numbers else 14)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import size_of, to_array
+from chapter3_helpers._figures.writing import say_drawn
+from chapter3_helpers._language import to_say
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 
@@ -32,20 +34,22 @@ def split_diagram(
         Block("joined", (4, 0), joined, **cells),
     ]
     brackets = []
-    for row, (way, cut) in enumerate({"view, transpose": heads, "view alone": wrong}.items()):
-        names = tuple(f"{way}: head {head}" for head in range(2))
+    right, alone = "view, transpose", say_drawn("view alone")
+    captions = [say_drawn("head {head}", head=head) for head in range(2)]
+    for row, (way, cut) in enumerate({right: heads, alone: wrong}.items()):
+        names = tuple(f"{way}: {caption}" for caption in captions)
         blocks += [
-            Block(name, (2 + head, row), cut[head], caption=f"head {head}", **cells)
+            Block(name, (2 + head, row), cut[head], caption=captions[head], **cells)
             for head, name in enumerate(names)
         ]
         brackets.append(Bracket(way, names))
     arrows = [
         Arrow("projected", "viewed", "view"),
-        Arrow("viewed", "view, transpose", "transpose"),
-        Arrow("view, transpose: head 1", "joined", "join"),
-        Arrow("projected", "view alone", "view"),
+        Arrow("viewed", right, "transpose"),
+        Arrow(f"{right}: {captions[-1]}", "joined", say_drawn("join")),
+        Arrow("projected", alone, "view"),
     ]
-    return Diagram("Whose numbers each head gets", blocks, arrows, brackets)
+    return Diagram(say_drawn("Whose numbers each head gets"), blocks, arrows, brackets)
 
 
 def out_proj_diagram(contexts: Any, weight: Any, output: Any, bias: Any = None) -> Diagram:
@@ -56,12 +60,18 @@ def out_proj_diagram(contexts: Any, weight: Any, output: Any, bias: Any = None) 
     """
     contexts, weight, output = map(to_array, (contexts, weight, output))
     H, D = contexts.shape
-    strips = [f"head {head}" for head in range(H)]
-    numbers = [f"{h * D} to {h * D + D - 1}" if D > 1 else str(h) for h in range(H)]
-    columns = [f"column{'s' * (D > 1)} {places}" for places in numbers]
+    strips = [say_drawn("head {head}", head=head) for head in range(H)]
+    if D > 1:
+        whose = to_say("head {head}: {first} to {last}")
+        where = to_say("columns {first} to {last}")
+    else:
+        whose, where = to_say("head {head}: {first}"), to_say("column {first}")
+    places = [{"first": h * D, "last": h * D + D - 1} for h in range(H)]
+    columns = [say_drawn(where, **place) for place in places]
+    captions = [say_drawn(whose, head=h, **place) for h, place in enumerate(places)]
     limit = size_of(contexts)
     blocks = [
-        Block(strip, (h, 0), contexts[h], caption=f"{strip}: {numbers[h]}", limit=limit)
+        Block(strip, (h, 0), contexts[h], caption=captions[h], limit=limit)
         for h, strip in enumerate(strips)
     ]
     limit = size_of(weight)
@@ -72,8 +82,8 @@ def out_proj_diagram(contexts: Any, weight: Any, output: Any, bias: Any = None) 
     blocks.append(Block("output", (H, 1), output[:, None]))
     arrows = [Arrow(strip, block, "@") for strip, block in zip(strips, columns, strict=True)]
     arrows += [Arrow(*pair, "+", sign=True) for pair in pairwise(columns)]
-    words = "row sums" if bias is None else "row sums + bias"
+    words = say_drawn("row sums") if bias is None else say_drawn("row sums + bias")
     arrows.append(Arrow(columns[-1], "output", words))
-    joined = Bracket(f"joined: {H * D} numbers", tuple(strips))
-    title = "out_proj: where the findings of the heads first meet"
+    joined = Bracket(say_drawn("joined: {count} numbers", count=H * D), tuple(strips))
+    title = say_drawn("out_proj: where the findings of the heads first meet")
     return Diagram(title, blocks, arrows, [joined], cell=10)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.writing import say_drawn
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
 MOST_NUMBERS = 3  # of each query and key, that are drawn
@@ -23,7 +24,8 @@ def sharing_diagram(queries: Any, keys: Any) -> Diagram:
         *(_strip("keys", "key", head, (head * H // K, 1), keys[head]) for head in range(K)),
     ]
     arrows = [Arrow(f"queries {h}", f"keys {h * K // H}") for h in range(H)]
-    return Diagram(f"{H} query heads, {K} key heads", blocks, arrows)
+    title = say_drawn("{queries} query heads, {keys} key heads", queries=H, keys=K)
+    return Diagram(title, blocks, arrows)
 
 
 def cache_diagram(keys: Any, lengths: Sequence[int], tokens: Sequence[str]) -> Diagram:
@@ -32,7 +34,7 @@ def cache_diagram(keys: Any, lengths: Sequence[int], tokens: Sequence[str]) -> D
     keys = to_array(keys)
     blocks = [
         Block(
-            f"{length} keys",
+            say_drawn("{count} keys", count=length),
             (panel, 0),
             keys[:length, :MOST_NUMBERS],
             kind="key",
@@ -42,8 +44,9 @@ def cache_diagram(keys: Any, lengths: Sequence[int], tokens: Sequence[str]) -> D
         )
         for panel, length in enumerate(lengths)
     ]
-    arrows = [Arrow(first.name, second.name, "+ 1 token") for first, second in pairwise(blocks)]
-    return Diagram("The cache grows by a row", blocks, arrows)
+    more = say_drawn("+ 1 token")
+    arrows = [Arrow(first.name, second.name, more) for first, second in pairwise(blocks)]
+    return Diagram(say_drawn("The cache grows by a row"), blocks, arrows)
 
 
 def _strip(name: str, kind: str, head: int, at: tuple[int, int], values: Any) -> Block:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chapter3_helpers._figures.arrays import size_of, to_array
+from chapter3_helpers._figures.writing import say_drawn
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
 TOKEN_COLUMNS, SCRATCH = slice(5, 7), slice(7, 8)
@@ -34,4 +35,4 @@ def last_row_diagram(run: Mapping[str, Any], tokens: Sequence[str]) -> Diagram:
         Arrow("v", "update", "c_proj"),
         Arrow(("update", "embedding"), "logits", "+"),
     ]
-    return Diagram("The last letter's way to its logits", blocks, arrows)
+    return Diagram(say_drawn("The last letter's way to its logits"), blocks, arrows)

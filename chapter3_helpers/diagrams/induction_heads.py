@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chapter3_helpers._figures.arrays import size_of, to_array
+from chapter3_helpers._figures.writing import say_drawn
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, one_word
 
 MOST_NUMBERS = 6  # of each vector, that are drawn
@@ -29,7 +30,12 @@ def induction_diagram(
     by this, with ``second_weights``, (T,), and its letter becomes the likeliest candidate.
     """
     names = [*letters]
-    earlier, last = f"“{names[place]}”, place {place}", f"“{names[-1]}”, place {len(names) - 1}"
+    earlier, last = (
+        say_drawn("“{letter}”, place {place}", letter=names[at], place=at)
+        for at in (place, len(names) - 1)
+    )
+    first, second = say_drawn("first layer"), say_drawn("second layer")
+    found, copied = say_drawn("x + found"), say_drawn("next letter")
     weights = {"kind": "weights", "columns": names, "numbers": False}
     vectors = to_array(x)[None], to_array(x_after)[None]
     limit = size_of(*vectors)
@@ -37,14 +43,12 @@ def induction_diagram(
     before, after = (vector[:, :MOST_NUMBERS] for vector in vectors)
     blocks = [
         Block(earlier, (0, 0), before, shape=shape, limit=limit),
-        Block("first layer", (1, 0), to_array(first_weights)[None], **weights),
-        Block("x + found", (1, 1), after, shape=shape, limit=limit),
+        Block(first, (1, 0), to_array(first_weights)[None], **weights),
+        Block(found, (1, 1), after, shape=shape, limit=limit),
         one_word(last, (0, 2), names[-1]),
+        Block(second, (1, 2), to_array(second_weights)[None], marked_column=place, **weights),
         Block(
-            "second layer", (1, 2), to_array(second_weights)[None], marked_column=place, **weights
-        ),
-        Block(
-            "next letter",
+            copied,
             (2, 2),
             to_array(probabilities)[:, None],
             kind="weights",
@@ -53,11 +57,11 @@ def induction_diagram(
         ),
     ]
     arrows = [
-        Arrow(earlier, "first layer", "reads"),
-        Arrow("first layer", "x + found", "+"),
-        Arrow("x + found", "second layer", "is found"),
-        Arrow(last, "second layer", "looks"),
-        Arrow("second layer", "next letter", "copies"),
+        Arrow(earlier, first, say_drawn("reads")),
+        Arrow(first, found, "+"),
+        Arrow(found, second, say_drawn("is found")),
+        Arrow(last, second, say_drawn("looks")),
+        Arrow(second, copied, say_drawn("copies")),
     ]
-    title = f"How the last “{names[-1]}” finds “{names[place]}”"
+    title = say_drawn("How the last “{last}” finds “{place}”", last=names[-1], place=names[place])
     return Diagram(title, blocks, arrows)

@@ -9,6 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from chapter3_helpers._figures.writing import say_drawn
+from chapter3_helpers._language import listed, to_say
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 # step: the notebook that builds it, its place, the kind of its numbers, its shape in letters (D is
@@ -29,7 +31,7 @@ STEPS = {
     "concat": (6, (2, 3), "signed", "(T, H·D)"),
     "out_proj": (7, (3, 3), "signed", "(T, d)"),
     "feed-forward": (9, (4, 3), "signed", "(T, d)"),
-    "logits": (9, (4, 4), "signed", "(T, vocabulary)"),
+    "logits": (9, (4, 4), "signed", to_say("(T, vocabulary)")),
 }
 MADE_BY = {
     "scale": "scaled",
@@ -64,7 +66,9 @@ ARROWS_OF_A_BLOCK = (
     Arrow("out_proj", "feed-forward", "+ x"),
     Arrow("feed-forward", "logits", "+ x, output"),
 )
-NORMS = "A norm stands before queries, keys and values, before feed-forward, and before output."
+NORMS = to_say(
+    "A norm stands before queries, keys and values, before feed-forward, and before output."
+)
 BRACKETS = {"heads": (6, HEAD), "cache": (12, ("keys", "values"))}
 BUILT_IN = {name: notebook for name, (notebook, *_) in {**BRACKETS, **STEPS}.items()}
 # what the other notebooks are about, of what stands on the map
@@ -79,10 +83,10 @@ ABOUT = {
 }
 LAST = 16
 LETTERS = {
-    "T": "T = how many tokens",
-    "d": "d = numbers for each",
-    "D": "D = numbers of a query, key, value",
-    "H": "H = heads",
+    "T": to_say("T = how many tokens"),
+    "d": to_say("d = numbers for each"),
+    "D": to_say("D = numbers of a query, key, value"),
+    "H": to_say("H = heads"),
 }
 
 
@@ -138,18 +142,19 @@ def attention_map(notebook: int | None = None, shapes: dict[str, str] | None = N
                 at,
                 numbers[MADE_BY.get(name, name)],
                 kind=kind,
-                shape=(shapes or {}).get(name, shape),
+                shape=(shapes or {}).get(name, say_drawn(shape)),
                 state=state,
                 zoom=2 if state == "lit" else 1,
                 hidden=numbers["hidden"] if name in hatched else None,
                 limit=numbers["limit"] if name in ("scores", "scale", "mask") else None,
             )
         )
-    letters = ", ".join(words for letter, words in LETTERS.items() if letter in written)
-    notes = [] if shapes else [letters]
+    letters = [say_drawn(words) for letter, words in LETTERS.items() if letter in written]
+    notes = [] if shapes else [say_drawn(", ").join(letters)]
+    notes += [say_drawn(NORMS)] if whole else []
     return Diagram(
         _title(notebook),
-        note=". ".join([*notes, NORMS] if whole else notes),
+        note=say_drawn(". ").join(notes),
         cell=12,
         blocks=blocks,
         arrows=(*ARROWS, *rest) if projected else FIRST_ARROWS,
@@ -174,12 +179,12 @@ def state_in(notebook: int, step: str) -> str:
 
 def _title(notebook: int) -> str:
     if notebook > LAST:
-        return "All of attention"
+        return say_drawn("All of attention")
     lit = (step for step in BUILT_IN if state_in(notebook, step) == "lit")
     if ABOUT.get(notebook) == tuple(STEPS):
-        return "You are here: the whole model"
-    *most, last = ABOUT.get(notebook, lit)  # in the order of the way through the map
-    return f"You are here: {' and '.join([', '.join(most), last] if most else [last])}"
+        return say_drawn("You are here: the whole model")
+    steps = listed([*ABOUT.get(notebook, lit)])  # in the order of the way through the map
+    return say_drawn("You are here: {steps}", steps=steps)
 
 
 @cache

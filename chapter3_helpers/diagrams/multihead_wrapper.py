@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chapter3_helpers._figures.arrays import size_of, to_array
+from chapter3_helpers._figures.writing import say_drawn
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, one_word
 
+SIDE_BY_SIDE = say_drawn("Heads side by side")
 FAINTEST = 0.02  # a smaller weight has no arrow
 
 
@@ -36,7 +38,7 @@ def heads_diagram(
     weights: Any,
     contexts: Any,
     tokens: Sequence[str],
-    title: str = "Heads side by side",
+    title: str = SIDE_BY_SIDE,
     answers: Mapping[str, tuple[Any, str]] | None = None,
 ) -> Diagram:
     """Draw where every head looks from one token, where it puts what it finds, and what is read.
@@ -48,30 +50,33 @@ def heads_diagram(
     weights, contexts = to_array(weights), to_array(contexts)
     heads, width = contexts.shape
     limit = size_of(contexts)
-    shown = [f"token {j + 1}" for j in range(len(tokens))]
-    names = [f"head {h}" for h in range(heads)]
+    shown = [say_drawn("token {number}", number=j + 1) for j in range(len(tokens))]
+    names = [say_drawn("head {head}", head=h) for h in range(heads)]
+    of_each, of_all = (say_drawn("({count} numbers)", count=n) for n in (width, contexts.size))
     blocks = [one_word(name, (j, 0), tokens[j]) for j, name in enumerate(shown)]
     places = [h * max(len(tokens), heads) // heads for h in range(heads)]
     blocks += [
-        Block(name, (place, 1), context[None], shape=f"({width} numbers)", limit=limit)
+        Block(name, (place, 1), context[None], shape=of_each, limit=limit)
         for name, place, context in zip(names, places, contexts, strict=True)
     ]
-    at, shape = (places[-1] + 1, 1) if heads == 1 else (1, 2), f"({contexts.size} numbers)"
-    blocks.append(Block("concat", at, contexts.reshape(1, -1), shape=shape, limit=limit))
+    at = (places[-1] + 1, 1) if heads == 1 else (1, 2)
+    blocks.append(Block("concat", at, contexts.reshape(1, -1), shape=of_all, limit=limit))
     arrows = [
         Arrow(token, head, weight=float(weight))
         for head, row in zip(names, weights, strict=True)
         for token, weight in zip(shown, row, strict=True)
         if weight >= FAINTEST
     ]
-    arrows.append(Arrow(tuple(names), "concat", "side by side"))
+    arrows.append(Arrow(tuple(names), "concat", say_drawn("side by side")))
     for place, (question, (vector, word)) in zip(places, (answers or {}).items(), strict=False):
-        vector, asked, answer = to_array(vector), f"question {place}", f"answer to {question}"
-        look = {"shape": f"({vector.size} numbers)", "limit": size_of(vector)}
+        vector, asked = to_array(vector), f"question {place}"
+        answer = say_drawn("answer to {question}", question=question)
+        look = {"shape": say_drawn("({count} numbers)", count=vector.size)}
+        look["limit"] = size_of(vector)
         blocks += [
             Block(question, (place, 3), vector[None], key=asked, **look),
             one_word(answer, (place, 4), word),
         ]
-        words = "linear layer" if place == places[0] else ""
+        words = say_drawn("linear layer") if place == places[0] else ""
         arrows += [Arrow("concat", asked, words, via="below"), Arrow(asked, answer)]
     return Diagram(title, blocks, arrows)

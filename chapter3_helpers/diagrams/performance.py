@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import size_of
+from chapter3_helpers._figures.writing import say_drawn
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
 
@@ -21,11 +22,11 @@ def tiles_diagram(scores: Sequence[Any], values: Sequence[Any], states: Sequence
     blocks, arrows = [], []
     for tile, (largest, exponentials, shrink, total, output) in enumerate(states):
         rows = {
-            "scores": (scores[tile], f"scores, tile {tile + 1}"),
-            "largest": ([largest], "largest so far"),
+            "scores": (scores[tile], say_drawn("scores, tile {tile}", tile=tile + 1)),
+            "largest": ([largest], say_drawn("largest so far")),
             "exponentials": (exponentials, "exp(score - largest)"),
-            "kept": ([total, output], "sum, output"),
-            "values": (values[tile], f"values, tile {tile + 1}"),
+            "kept": ([total, output], say_drawn("sum, output")),
+            "values": (values[tile], say_drawn("values, tile {tile}", tile=tile + 1)),
         }
         for row, (name, (numbers, caption)) in enumerate(rows.items()):
             kind = "value" if name == "values" else "signed"
@@ -42,5 +43,6 @@ def tiles_diagram(scores: Sequence[Any], values: Sequence[Any], states: Sequence
         ]
         if tile:
             arrows.append(Arrow(f"largest {tile - 1}", f"largest {tile}"))
-            arrows.append(Arrow(f"kept {tile - 1}", f"kept {tile}", f"times {shrink:.2f} (shrink)"))
-    return Diagram("One row of scores, read in tiles", blocks, arrows)
+            words = say_drawn("times {factor} (shrink)", factor=f"{shrink:.2f}")
+            arrows.append(Arrow(f"kept {tile - 1}", f"kept {tile}", words))
+    return Diagram(say_drawn("One row of scores, read in tiles"), blocks, arrows)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.writing import say_drawn
 from chapter3_helpers.diagrams.core import Block, Diagram, Plane
 
 
@@ -18,7 +19,12 @@ def rotary_diagram(
     """Draw pairs of a turned query and a turned key, (n, 2) each, with the angle between them and
     their dot product; faintly what both were ``before``, (2, 2)."""
     queries, keys, dots = map(to_array, (queries, keys, dots))
-    look = {"labels": ["query", "key"], "kinds": ["query", "key"], "angle": (1, 0), "size": 190}
+    look = {
+        "labels": [say_drawn("query"), say_drawn("key")],
+        "kinds": ["query", "key"],
+        "angle": (1, 0),
+        "size": 190,
+    }
     look["ghosts"] = to_array(before)
     look["reach"] = 1.5 * max(np.linalg.norm(pair) for pair in (*queries, *keys))
     planes = [
@@ -26,13 +32,13 @@ def rotary_diagram(
             title,
             (panel, 0),
             np.stack([queries[panel], keys[panel]]),
-            shape=f"dot product {float(dots[panel]):z.2f}",
+            shape=say_drawn("dot product {number}", number=f"{float(dots[panel]):z.2f}"),
             key=f"panel {panel}",
             **look,
         )
         for panel, title in enumerate(titles)
     ]
-    return Diagram("A query and a key, turned by their positions", planes)
+    return Diagram(say_drawn("A query and a key, turned by their positions"), planes)
 
 
 def clocks_diagram(angles: Any, positions: Sequence[int]) -> Diagram:
@@ -48,24 +54,24 @@ def clocks_diagram(angles: Any, positions: Sequence[int]) -> Diagram:
         digits = [position >> digit & 1 for digit in reversed(range(pairs))]
         blocks.append(
             Block(
-                f"counter at {position}",
+                say_drawn("counter at {position}", position=position),
                 (0, row),
                 [digits],
-                rows=[f"position {position}"],
-                caption="" if row else "binary counter",
+                rows=[say_drawn("position {position}", position=position)],
+                caption="" if row else say_drawn("binary counter"),
                 numbers=True,
                 limit=2,
             )
         )
         blocks += [
             Plane(
-                f"pair {pair} at {position}",
+                say_drawn("pair {pair} at {position}", pair=pair, position=position),
                 (pairs - pair, row),  # the fastest on the right, as in a number
                 [[np.cos(angle), np.sin(angle)]],
-                caption="" if row else f"pair {pair}",
+                caption="" if row else say_drawn("pair {pair}", pair=pair),
                 circle=True,
                 size=70,
             )
             for pair, angle in enumerate(angles[position])
         ]
-    return Diagram("Two ways to count: digits, and hands of clocks", blocks)
+    return Diagram(say_drawn("Two ways to count: digits, and hands of clocks"), blocks)

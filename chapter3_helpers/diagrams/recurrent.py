@@ -10,10 +10,19 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import size_of, to_array
+from chapter3_helpers._figures.writing import say_drawn
+from chapter3_helpers._language import to_say
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, one_word
 
 MOST_NUMBERS = 8  # of each state, that are drawn
 FEW_NUMBERS = 3  # where they stand in the cells
+STATES = (
+    to_say("read {number}"),
+    to_say("forwards {number}"),
+    to_say("backwards {number}"),
+    to_say("decoder {number}"),
+    to_say("write {number}"),
+)
 
 
 def encoder_decoder_diagram(
@@ -29,8 +38,7 @@ def encoder_decoder_diagram(
     T, half, few = len(states), states.shape[1] // 2, MOST_NUMBERS // 2
     limit = size_of(states)
     reads, forwards, backwards, steps, writes = (
-        [f"{name} {i + 1}" for i in range(T)]
-        for name in ("read", "forwards", "backwards", "decoder", "write")
+        [say_drawn(name, number=i + 1) for i in range(T)] for name in STATES
     )
     ends = np.concatenate([last[:half][:few], last[half:][:few]])
     shape = f"({half} + {len(last) - half})"
@@ -53,7 +61,7 @@ def encoder_decoder_diagram(
         *(Arrow("last", step, via="below") for step in steps),
         *(Arrow(*pair) for pair in (*pairwise(steps), *zip(steps, writes, strict=True))),
     ]
-    return Diagram("Everything through one state, last", blocks, arrows)
+    return Diagram(say_drawn("Everything through one state, last"), blocks, arrows)
 
 
 def look_back_diagram(
@@ -64,22 +72,23 @@ def look_back_diagram(
     states, scores, weights = (to_array(each) for each in (states, scores, weights))
     weights, limit = weights[:, None], size_of(states)
     few = {"limit": limit, "most": FEW_NUMBERS, "numbers": True}
+    shares = say_drawn("weight · state")
     column = {"shape": f"({len(states)},)", "numbers": True}
     blocks = [
         _first("query", (0, 0), query, kind="query", **few),
         _first("states", (0, 1), states, kind="key", rows=read, **few),
         Block("scores", (1, 1), scores[:, None], **column),
         Block("weights", (2, 1), weights, kind="weights", **column),
-        _first("weight · state", (3, 1), weights * states, kind="value", **few),
+        _first(shares, (3, 1), weights * states, kind="value", **few),
         _first("context", (3, 2), context, **few),
     ]
     arrows = [
-        Arrow(("states", "query"), "scores", "compare"),
+        Arrow(("states", "query"), "scores", say_drawn("compare")),
         Arrow("scores", "weights", "softmax"),
-        Arrow("weights", "weight · state", "· state"),
-        Arrow("weight · state", "context", "sum of the rows"),
+        Arrow("weights", shares, say_drawn("· state")),
+        Arrow(shares, "context", say_drawn("sum of the rows")),
     ]
-    return Diagram("One look back", blocks, arrows)
+    return Diagram(say_drawn("One look back"), blocks, arrows)
 
 
 def _first(
@@ -93,5 +102,8 @@ def _first(
     """Draw the first few numbers of one vector or of several."""
     vectors = to_array(vectors)
     size = vectors.shape[-1]
-    shape = f"(first {most} of {size})" if size > most else f"({size} numbers)"
+    if size > most:
+        shape = say_drawn("(first {most} of {count})", most=most, count=size)
+    else:
+        shape = say_drawn("({count} numbers)", count=size)
     return Block(name, at, vectors[..., :most], shape=shape, limit=limit, **look)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._figures.writing import say_drawn
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 
@@ -18,17 +19,19 @@ def processes_diagram(
     of its ``out_proj``, (T, d_out), and the sum of all."""
     n = len(heads)
     blocks, arrows, brackets = [Block("x", (0, 0), x)], [], []
+    partly = [say_drawn("partial output {process}", process=process) for process in range(n)]
     for process in range(n):
-        names = (f"context {process}", f"partial output {process}")
+        names = (f"context {process}", partly[process])
         blocks += [
             Block(names[0], (1, process), contexts[process]),
             Block(names[1], (2, process), partials[process]),
         ]
-        brackets.append(Bracket(f"device {process}: {heads[process]}", names))
-        arrows += [Arrow("x", brackets[-1].text), Arrow(*names, "@ its out_proj")]
-    blocks.append(Block("output", (3, 0), output, caption="sum + bias"))
-    arrows.append(Arrow(tuple(f"partial output {p}" for p in range(n)), "output", "all-reduce"))
-    return Diagram("Heads apart, one sum", blocks, arrows, brackets)
+        frame = say_drawn("device {process}: {heads}", process=process, heads=heads[process])
+        brackets.append(Bracket(frame, names))
+        arrows += [Arrow("x", frame), Arrow(*names, say_drawn("@ its out_proj"))]
+    blocks.append(Block("output", (3, 0), output, caption=say_drawn("sum + bias")))
+    arrows.append(Arrow(tuple(partly), "output", "all-reduce"))
+    return Diagram(say_drawn("Heads apart, one sum"), blocks, arrows, brackets)
 
 
 def cut_diagram(matrices: Mapping[str, Any]) -> Diagram:
@@ -37,7 +40,7 @@ def cut_diagram(matrices: Mapping[str, Any]) -> Diagram:
         Block(name, (column, 0), owners, kind="owner", numbers=True)
         for column, (name, owners) in enumerate(matrices.items())
     ]
-    return Diagram("Which device has which weights", blocks)
+    return Diagram(say_drawn("Which device has which weights"), blocks)
 
 
 def ring_diagram(rounds: Mapping[str, Any]) -> Diagram:
@@ -57,4 +60,4 @@ def ring_diagram(rounds: Mapping[str, Any]) -> Diagram:
         for column, (name, counts) in enumerate(rounds.items())
     ]
     arrows = [Arrow(first, second) for first, second in pairwise(rounds)]
-    return Diagram("How many GPUs' numbers are in each piece", blocks, arrows)
+    return Diagram(say_drawn("How many GPUs' numbers are in each piece"), blocks, arrows)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chapter3_helpers._figures.arrays import size_of, to_array
+from chapter3_helpers._figures.writing import say_drawn
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram, one_word
 
 MOST_NUMBERS = 8  # of each vector, that are drawn
@@ -39,7 +40,7 @@ def lane_diagram(
         ("x", (2, 1), None, x),
     ]
     arrows = [
-        Arrow("word", "embedding", f"id {token_id}"),
+        Arrow("word", "embedding", say_drawn("id {number}", number=token_id)),
         Arrow("embedding", "x"),
         Arrow("position", "x", "+"),
     ]
@@ -62,12 +63,12 @@ def lane_diagram(
             ]
             before = part[2]
             names += part
-        brackets.append(Bracket(f"block {number}", tuple(names)))
+        brackets.append(Bracket(say_drawn("block {number}", number=number), tuple(names)))
     row += 1
     lane.append(("norm", (0, row), None, norm))
     arrows += [
         Arrow(before, "norm", via="below"),
-        Arrow("norm", "logits", "output"),
+        Arrow("norm", "logits", say_drawn("output")),
         Arrow("logits", "probabilities", "softmax"),
     ]
     limit = size_of(*(to_array(vector) for *_, vector in lane))
@@ -76,18 +77,15 @@ def lane_diagram(
     for name, spot, caption, vector in lane:
         numbers, shape = to_array(vector)[:MOST_NUMBERS], shapes.get(name, "")
         drawn.append(Block(name, spot, numbers, caption=caption, shape=shape, limit=limit))
-    of_words = {"rows": candidates, "numbers": True}
+    of_words = {"rows": candidates, "numbers": True, "shape": say_drawn("of some words")}
     logits, probabilities = (to_array(column)[:, None] for column in (logits, probabilities))
     drawn += [
-        Block("logits", (1, row), logits, shape="of some words", **of_words),
-        Block(
-            "probabilities",
-            (2, row),
-            probabilities,
-            kind="weights",
-            shape="of some words",
-            **of_words,
-        ),
+        Block("logits", (1, row), logits, **of_words),
+        Block("probabilities", (2, row), probabilities, kind="weights", **of_words),
     ]
-    note = f"Only attention reads the other words. Of each vector {MOST_NUMBERS} numbers are drawn."
-    return Diagram(f"The lane of “{word}”, block by block", drawn, arrows, brackets, note=note)
+    note = say_drawn(
+        "Only attention reads the other words. Of each vector {count} numbers are drawn.",
+        count=MOST_NUMBERS,
+    )
+    title = say_drawn("The lane of “{word}”, block by block", word=word)
+    return Diagram(title, drawn, arrows, brackets, note=note)

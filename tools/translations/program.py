@@ -19,7 +19,7 @@ from tools.translations.catalogues import LOCALE, Messages, speaker
 
 PACKAGE = Path(chapter3_helpers.__file__).parent
 NAME = "program"
-SAID = {"say": None, "to_say": None}  # the functions whose first argument is a text
+SAID = {"say": None, "to_say": None, "say_drawn": None}  # their first argument is a text
 
 
 def misconceptions() -> Iterator[str]:

@@ -9,12 +9,17 @@ import numpy as np
 
 from chapter3_helpers._figures.arrays import check_count
 from chapter3_helpers._figures.writing import aligned, excerpt, visible
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers.diagrams.core import svg
 from chapter3_helpers.diagrams.core.drawing import At, Way, draw, find_route
 from chapter3_helpers.diagrams.core.parts import Arrow, Block, Bracket, Plane
 
 MOST_DESCRIBED = 100  # numbers of a block; a larger one is described by its shape
-STATES = {"lit": "Framed", "known": "Known", "grey": "Still to come"}
+STATES = {
+    "lit": to_say("Framed: {names}."),
+    "known": to_say("Known: {names}."),
+    "grey": to_say("Still to come: {names}."),
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,20 +181,20 @@ class Diagram:
 
     def _described(self, numbers: bool) -> str:
         """Return the title, what is lit, the arrows with what happens on them, and the numbers."""
-        lines = [f"Diagram: {self.title.rstrip('.')}."]
+        lines = [say("Diagram: {title}.", title=self.title.rstrip("."))]
         lines += [self.note] if self.note else []
         names: dict[str, list[str]] = {state: [] for state in STATES}
         for block in self.blocks:
             names[block.state].append(block.name)
         for bracket in self.brackets:
             names[bracket.state].append(bracket.text)
-        for state, word in STATES.items():
+        for state, words in STATES.items():
             if names[state] and (state != "known" or names["grey"]):
-                lines.append(f"{word}: {', '.join(names[state])}.")
+                lines.append(say(words, names=say(", ").join(names[state])))
         lines += self._described_arrows()
         for bracket in self.brackets:
-            inside = [self[key].name for key in bracket.blocks]
-            lines.append(f"{bracket.text}: {', '.join(inside)}.")
+            inside = say(", ").join(self[key].name for key in bracket.blocks)
+            lines.append(say("{frame}: {names}.", frame=bracket.text, names=inside))
         for block in self.blocks if numbers else ():
             lines += _vectors(block) if isinstance(block, Plane) else _numbers(block)
         return "\n".join(map(visible, lines))
@@ -200,7 +205,7 @@ class Diagram:
         end_of_chain = None
         for arrow in self.arrows:
             if arrow.sources != (end_of_chain,):
-                lines.append(" and ".join(self[key].label for key in arrow.sources))
+                lines.append(say(" and ").join(self[key].label for key in arrow.sources))
             target = self[arrow.target].label
             if arrow.sign:
                 lines[-1] += f" {arrow.text} {target}"
@@ -219,11 +224,15 @@ def _numbers(block: Block) -> list[str]:
         return [f"{block.name}: {' '.join(excerpt(block.values[:, 0], MOST_DESCRIBED))}"]
     marked = []
     if block.marked_row is not None:
-        name = f" ({block.rows[block.marked_row]})" if block.rows else ""
-        marked.append(f"row {block.marked_row}{name} marked")
+        row = {"row": block.marked_row}
+        if block.rows:
+            row["name"] = block.rows[block.marked_row]
+            marked.append(say("row {row} ({name}) marked", **row))
+        else:
+            marked.append(say("row {row} marked", **row))
     if block.marked_column is not None:
-        marked.append(f"column {block.marked_column} marked")
-    head = ", ".join([block.label, *marked])
+        marked.append(say("column {column} marked", column=block.marked_column))
+    head = say(", ").join([block.label, *marked])
     if block.values.size > MOST_DESCRIBED:
         return [head] if marked else []
     cells = block.written()
@@ -236,17 +245,29 @@ def _numbers(block: Block) -> list[str]:
 def _vectors(plane: Plane) -> list[str]:
     """Write a plane's vectors, and how long the shadow is."""
     names = [label or str(index) for index, label in enumerate(plane.labels)]
-    pairs = [*zip(names, plane.vectors, strict=True), *(("faint", ghost) for ghost in plane.ghosts)]
+    faint = [(say("faint"), ghost) for ghost in plane.ghosts]
+    pairs = [*zip(names, plane.vectors, strict=True), *faint]
     lines = [f"{plane.name}:", *(f"{name}: ({x:z.4f}, {y:z.4f})" for name, (x, y) in pairs)]
     if plane.shadow is not None:
         falls, ground = plane.shadow
         sign = -1 if plane.vectors[falls] @ plane.vectors[ground] < 0 else 1
         length = sign * np.linalg.norm(plane.shadow_of())
         lines.append(
-            f"shadow of {names[falls]} on the line of {names[ground]}: length {length:z.4f}"
+            say(
+                "shadow of {falls} on the line of {ground}: length {length}",
+                falls=names[falls],
+                ground=names[ground],
+                length=f"{length:z.4f}",
+            )
         )
     if plane.angle is not None:
-        degrees = abs(math.degrees(plane.turned()))
         first, second = (names[index] for index in plane.angle)
-        lines.append(f"angle between {first} and {second}: {degrees:.1f} degrees")
+        lines.append(
+            say(
+                "angle between {first} and {second}: {degrees} degrees",
+                first=first,
+                second=second,
+                degrees=f"{abs(math.degrees(plane.turned())):.1f}",
+            )
+        )
     return lines

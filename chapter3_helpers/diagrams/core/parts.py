@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import check_count, check_labels, hidden_cells, to_floats
-from chapter3_helpers._figures.writing import LONGEST_NAME, visible, written
+from chapter3_helpers._figures.writing import HIDDEN, LONGEST_NAME, visible, written
 
 VECTOR_KINDS = ("signed", "query", "key", "value")
 KINDS = (*VECTOR_KINDS, "weights", "owner", "tokens")
@@ -127,7 +127,7 @@ class Block(GridPart):
         self.rows = _labels("rows", self.rows, height)
         self.columns = _labels("columns", self.columns, width)
 
-    def written(self, decimals: int = 4, hidden: str = "hidden") -> list[list[str]]:
+    def written(self, decimals: int = 4, hidden: str = HIDDEN) -> list[list[str]]:
         """Write every cell; where all numbers are whole, such as counts, without decimals."""
         if self.kind == "tokens":
             return self.values.tolist()

@@ -6,6 +6,7 @@ import math
 
 from chapter3_helpers._figures.colours import CELL_BORDER
 from chapter3_helpers._figures.writing import visible
+from chapter3_helpers._language import say
 from chapter3_helpers.diagrams.core.painting import EMPTY, drawn
 from chapter3_helpers.diagrams.core.parts import Block
 from chapter3_helpers.diagrams.core.scene import (
@@ -99,9 +100,10 @@ def _grip(item: Grip) -> str:
     x, y = item.vector
     moves = html.escape(json.dumps(item.moves, separators=(",", ":")))
     name = _escape(item.moves["name"])
+    label = _escape(say("head of {name}, moved by the four arrow keys", name=item.moves["name"]))
     return (
         f'<circle data-drag="{moves}" data-stop="drag {name}" tabindex=0 role=slider '
-        f'aria-label="head of {name}, moved by the four arrow keys" '
+        f'aria-label="{label}" '
         f'aria-valuenow={math.hypot(x, y):.1f} aria-valuetext="({x:z.2f}, {y:z.2f})" '
         f'cx={item.tip[0]:.1f} cy={item.tip[1]:.1f} r=16 fill="#0000"/>'
     )
