@@ -26,14 +26,14 @@ def say(text: str, /, **parts: Any) -> str:
     return said.format(**parts) if parts else said
 
 
-def listed(texts: Sequence[str]) -> str:
-    """Join texts as a sentence does.
+def in_a_row(names: Sequence[str]) -> str:
+    """Return all names as they stand in a sentence.
 
-    >>> listed(["scores", "softmax", "mix"])
-    'scores, softmax and mix'
+    >>> in_a_row(["a"]), in_a_row(["a", "b", "c"])
+    ('a', 'a, b and c')
     """
-    *most, last = texts
-    return say("{first} and {last}", first=say(", ").join(most), last=last) if most else last
+    *before, last = names
+    return say("{names} and {last}", names=say(", ").join(before), last=last) if before else last
 
 
 def to_say(text: str) -> str:

@@ -18,7 +18,6 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from chapter3_helpers._figures import colours as shared
 from chapter3_helpers._figures.arrays import (
     check_count,
     check_labels,
@@ -66,7 +65,7 @@ __all__ = [
     "to_array",
 ]
 
-QUERY_LABEL, KEY_LABEL = say_drawn(shared.QUERY_LABEL), say_drawn(shared.KEY_LABEL)
+QUERY_LABEL, KEY_LABEL = say_drawn("query (attending)"), say_drawn("key (attended to)")
 WEIGHTS_TITLE = say_drawn("attention weights")
 HEADS_TITLE = say_drawn("attention weights of every head")
 WEIGHT_MAP = LinearSegmentedColormap.from_list("weights", WEIGHT_COLOURS)

@@ -1,4 +1,4 @@
-"""The colours and axis names that figures and explorers share; they need NumPy alone.
+"""The colours that figures and explorers share, and names of axes; they need NumPy alone.
 
 A scale is a row of anchors, evenly spaced from 0 to 1, with straight lines between them. Figures
 make a matplotlib map of it; diagrams and explorers take one of its ``LEVELS`` for each number.
@@ -10,10 +10,10 @@ from functools import lru_cache
 import numpy as np
 
 from chapter3_helpers._figures.arrays import farthest_from_zero
-from chapter3_helpers._language import to_say
+from chapter3_helpers._language import say
 
-QUERY_LABEL = to_say("query (attending)")
-KEY_LABEL = to_say("key (attended to)")
+QUERY_LABEL = say("query (attending)")
+KEY_LABEL = say("key (attended to)")
 
 # From white (0) to one dark hue (1). Lightness (CIE L*) falls by equal steps, so that twice the
 # difference looks like twice the difference, also to readers who see no colours.

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from chapter3_helpers._figures.writing import say_drawn
-from chapter3_helpers._language import listed, to_say
+from chapter3_helpers._language import in_a_row, to_say
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 # step: the notebook that builds it, its place, the kind of its numbers, its shape in letters (D is
@@ -183,7 +183,7 @@ def _title(notebook: int) -> str:
     lit = (step for step in BUILT_IN if state_in(notebook, step) == "lit")
     if ABOUT.get(notebook) == tuple(STEPS):
         return say_drawn("You are here: the whole model")
-    steps = listed([*ABOUT.get(notebook, lit)])  # in the order of the way through the map
+    steps = in_a_row([*ABOUT.get(notebook, lit)])  # in the order of the way through the map
     return say_drawn("You are here: {steps}", steps=steps)
 
 

@@ -25,7 +25,7 @@ from chapter3_helpers._figures.colours import (
     levels,
     palette,
 )
-from chapter3_helpers._language import say
+from chapter3_helpers._language import in_a_row, say
 
 MOST_NAMED = 3  # tokens that are named where their weights are equal
 
@@ -136,16 +136,6 @@ def listed(names: Iterable[str]) -> str:
         more = say("1 other") if others == 1 else say("{count} others", count=others)
         before, last = before[:MOST_NAMED], more
     return in_a_row([*before, last])
-
-
-def in_a_row(names: Sequence[str]) -> str:
-    """Return all names as they stand in a sentence.
-
-    >>> in_a_row(["a"]), in_a_row(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    *before, last = names
-    return say("{names} and {last}", names=say(", ").join(before), last=last) if before else last
 
 
 def quoted(name: str) -> str:
