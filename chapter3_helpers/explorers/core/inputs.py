@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from chapter3_helpers._figures.writing import short
-from chapter3_helpers._language import say, to_say
+from chapter3_helpers._language import in_a_row, say, to_say
 from chapter3_helpers.explorers.core.controls import Clicked
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix, Panel
-from chapter3_helpers.explorers.core.style import in_a_row, largest, listed, quoted
+from chapter3_helpers.explorers.core.style import largest, listed, quoted
 from chapter3_helpers.recurrent import ALPHABET
 from chapter3_helpers.sentence import TOKENS, embed_text, example_inputs, split_tokens
 

@@ -154,10 +154,10 @@ class NumberPath(Panel):
         """Return the query above the key and below them their products, number by number."""
         if self.vectors is None:
             return ""
-        query, key = self.vectors
+        (query, key), (asker, asked) = self.vectors, (say("query"), say("key"))
         rows = [
-            (f"<tr{mark('query', self.row)}>", f'<b class="q">{say("query")}</b>', query),
-            (f"<tr{mark('key', self.column)}>", f'<b class="k">{say("key")}</b>', key),
+            (f"<tr{mark('query', self.row)}>", f'<b class="q">{asker}</b>', query),
+            (f"<tr{mark('key', self.column)}>", f'<b class="k">{asked}</b>', key),
         ]
         if self.additive is not None:
             rows.append(("<tr>", say("tanh of their sum"), np.tanh(query + key)))
@@ -234,7 +234,8 @@ class NumberPath(Panel):
             ", ".join(_few([write(number) for number in numbers]))
             for numbers in (to_array(self.values)[self.column], found["part"])
         )
-        what = say("times the {value}", value=f'<b class="v">{say("value")}</b>')
+        name = say("value")
+        what = say("times the {value}", value=f'<b class="v">{name}</b>')
         return [*steps, (what, f"{write(found['dropped'])} · ({value})", f"({part})")]
 
     def _written(self, number: float, at_least: int = 0) -> str:

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from chapter3_helpers._language import say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.model.reading import MOST_TOKENS, Reading, read_weights
 from chapter3_helpers.explorers.model.state import ModelState, model_state
@@ -40,7 +41,13 @@ class Asked:
         ids = encode(self.tokenizer, text)
         most = min(MOST_TOKENS, getattr(self.model, "context_length", MOST_TOKENS) - 1)
         if len(ids) > most:
-            raise ValueError(f"This text has {len(ids)} tokens; up to {most} can be read here.")
+            raise ValueError(
+                say(
+                    "This text has {count} tokens; up to {most} can be read here.",
+                    count=len(ids),
+                    most=most,
+                )
+            )
         return ids, self.tokenizer.encode(text).tokens
 
 
@@ -105,7 +112,11 @@ def read_heads(off: str) -> tuple[tuple[int, int], ...]:
         found = HEAD.fullmatch(part)
         if found is None:
             raise ValueError(
-                f"Type heads as layer and head with a point between them, such as 16.0, not {part}."
+                say(
+                    "Type heads as layer and head with a point between them, such as 16.0, not "
+                    "{part}.",
+                    part=part,
+                )
             )
         heads.append((int(found[1]), int(found[2])))
     return tuple(dict.fromkeys(heads))
@@ -143,7 +154,8 @@ def answer(asked: Asked, text: str, off: tuple[tuple[int, int], ...]) -> Answer:
     known, key = asked.answers, (text, frozenset(off))
     if key not in known:
         if known:  # an explorer shows this while it waits
-            print(f"The model reads{f' without {written_heads(off)}' * bool(off)} ...")
+            without = say("The model reads without {heads} ...", heads=written_heads(off))
+            print(without if off else say("The model reads ..."))
         known[key] = _ask(asked, text, off)
     known[key] = known.pop(key)  # the last one asked for stands last
     for old in [*known][:-KEPT]:
@@ -159,7 +171,9 @@ def _ask(asked: Asked, text: str, off: tuple[tuple[int, int], ...]) -> Answer:
         for head in off:
             head_columns(model, head)
     except TypeError as error:
-        raise ValueError(f"No head of this model can be switched off: {error}") from error
+        raise ValueError(
+            say("No head of this model can be switched off: {error}", error=error)
+        ) from error
     with _evaluated(model), cut_heads(model, off):
         weights = model.attention_weights(places)
         losses = cross_entropy(model(places)[:-1].float(), places[1:], reduction="none")

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import nn
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import (
     Board,
@@ -27,7 +28,7 @@ from chapter3_helpers.explorers.model.reading import MOST_TOKENS, Reading, read_
 from chapter3_helpers.explorers.model.state import model_state
 
 MOST_HEADS = 1024  # in one picture
-AS_IS = "layer"
+AS_IS = to_say("layer")
 
 
 @as_torch_starts()
@@ -78,30 +79,26 @@ def model_explorer(
                 "with a model goes one text, as in model_explorer(model, text), and neither keys "
                 f"nor a mask, got {type(tokens).__name__}: {tokens!r:.40}"
             )
-        name, make, handed = "asked", read_model, {"model": weights, "tokenizer": tokenizer}
+        made, make, handed = "asked", read_model, {"model": weights, "tokenizer": tokenizer}
         asked = read_model(weights, tokenizer)
         state, controls = partial(cut_state, asked), _controls_of_model(asked, tokens)
     else:
         if tokenizer is not None:
             raise TypeError(f"tokenizer goes with a model, got {type(weights).__name__} as well")
-        name, make, handed = "read", read_weights, {"weights": weights, **handed}
+        made, make, handed = "read", read_weights, {"weights": weights, **handed}
         read = read_weights(**handed)
         state, controls = partial(model_state, read), _controls_of_weights(read)
-    given = {name: (make, [name for name, value in handed.items() if value is not None])}
+    given = {made: (make, [name for name, value in handed.items() if value is not None])}
     own = type(weights) if of_model else None
-    return Explorer("the heads of a model", controls, state, model_panels, settings, own, given)
+    name = say("the heads of a model")
+    return Explorer(name, controls, state, model_panels, settings, own, given)
 
 
 def _controls_of_weights(read: Reading) -> tuple[Control, ...]:
-    rows = _part(
-        "rows",
-        len(read.has_text),
-        MOST_TOKENS,
-        f"Which queries are shown: up to {MOST_TOKENS} at once",
-    )
-    columns = _part(
-        "columns", len(read.keys), MOST_TOKENS, f"Which keys are shown: up to {MOST_TOKENS} at once"
-    )
+    queries = say("Which queries are shown: up to {most} at once", most=MOST_TOKENS)
+    keys = say("Which keys are shown: up to {most} at once", most=MOST_TOKENS)
+    rows = _part("rows", say("rows"), len(read.has_text), MOST_TOKENS, queries)
+    columns = _part("columns", say("columns"), len(read.keys), MOST_TOKENS, keys)
     text = read.has_text[:MOST_TOKENS].nonzero().flatten().tolist()
     row = Clicked("row", "row", text[-1] if text else 0, "The query", options=lambda rows: rows)
     return (*_controls_of_heads(partial(model_state, read), read, (rows, columns)), row)
@@ -112,12 +109,20 @@ def _controls_of_model(asked: Asked, text: str) -> tuple[Control, ...]:
         return asked.encode(text)[1]
 
     typed = (
-        TextField("text", "text", text, "What the model reads; Enter lets it read", waits=True),
+        TextField(
+            "text",
+            say("text"),
+            text,
+            say("What the model reads; Enter lets it read"),
+            waits=True,
+        ),
         TextField(
             "off",
-            "heads off",
+            say("heads off"),
             "",
-            "Layer and head of each with a point between them, such as 16.0 18.6; Enter does it",
+            say(
+                "Layer and head of each with a point between them, such as 16.0 18.6; Enter does it"
+            ),
             waits=True,
         ),
     )
@@ -133,12 +138,8 @@ def _controls_of_heads(
 ) -> tuple[Control, ...]:
     """Return what chooses a head; ``others`` choose what is read of all of them."""
     most = max(1, MOST_HEADS // max(len(layer) for layer in read.layers))
-    layers = _part(
-        "layers",
-        len(read.layers),
-        most,
-        f"Which layers are shown: up to {MOST_HEADS} heads at once",
-    )
+    tooltip = say("Which layers are shown: up to {most} heads at once", most=MOST_HEADS)
+    layers = _part("layers", say("layers"), len(read.layers), most, tooltip)
     start = {control.name: control.default for control in (*others, layers)}
     measures = state(**start, sort=AS_IS, without_first=False, layer=0, head=0).measures
 
@@ -155,16 +156,16 @@ def _controls_of_heads(
     return (
         Buttons(
             "sort",
-            "sort by",
+            say("sort by"),
             AS_IS,
-            "Which heads come first in the list; they are outlined in the picture",
+            say("Which heads come first in the list; they are outlined in the picture"),
             options=(AS_IS, *measures),
         ),
         Switch(
             "without_first",
-            "without the first token",
+            say("without the first token"),
             False,
-            "Each weight divided by what the first token leaves, at which most heads look",
+            say("Each weight divided by what the first token leaves, at which most heads look"),
             lambda: not read.cross,
         ),
         layers,
@@ -190,8 +191,19 @@ def _controls_of_heads(
     )
 
 
-def _part(name: str, count: int, most: int, tooltip: str) -> Steps:
+def _part(name: str, label: str, count: int, most: int, tooltip: str) -> Steps:
     """Return what chooses a part of so many things, each with at most so many."""
     parts = [range(start, min(start + most, count)) for start in range(0, count, most)]
-    options = [(f"{part.start} to {part.stop - 1} of {count:,}", part) for part in parts]
-    return Steps(name, name, parts[0], tooltip, lambda: len(parts) > 1, options=options)
+    options = [
+        (
+            say(
+                "{first} to {last} of {count}",
+                first=part.start,
+                last=part.stop - 1,
+                count=f"{count:,}",
+            ),
+            part,
+        )
+        for part in parts
+    ]
+    return Steps(name, label, parts[0], tooltip, lambda: len(parts) > 1, options=options)

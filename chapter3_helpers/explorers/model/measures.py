@@ -10,15 +10,18 @@ from typing import NamedTuple
 
 import torch
 
-BEFORE, FIRST, ITSELF, INDUCTION = "token before", "first token", "itself", "induction"
-SPREAD, PADDING, NOWHERE = "evenness", "padding", "no token"
+from chapter3_helpers._language import say, to_say
+
+BEFORE, FIRST, ITSELF = to_say("token before"), to_say("first token"), to_say("itself")
+INDUCTION, SPREAD = to_say("induction"), to_say("evenness")
+PADDING, NOWHERE = to_say("padding"), to_say("no token")
 PLACES = {  # where a share of the weight goes, in words
-    BEFORE: "the token before",
-    FIRST: "the first token",
-    ITSELF: "the token itself",
-    INDUCTION: "the token that came after the present one earlier in the text",
-    PADDING: "padding",
-    NOWHERE: "no token",
+    BEFORE: say("the token before"),
+    FIRST: say("the first token"),
+    ITSELF: say("the token itself"),
+    INDUCTION: say("the token that came after the present one earlier in the text"),
+    PADDING: say("padding"),
+    NOWHERE: say("no token"),
 }
 RARE = (PADDING, NOWHERE)  # which are shown where some weight goes there
 LOST = 0.02  # a smaller part that is missing from the sum of a row is rounding
@@ -149,15 +152,26 @@ def sentence(
     found = {n: one.values[head].item() for n, one in measures.items() if one.rows[head]}
     places = {place: found[place] for place in PLACES if place in found}
     rare = {place: places.pop(place) for place in RARE if place in places}
-    said, whole = [], "its weight"
+    said, first = [], places.pop(FIRST, 0) if without_first else 0
+    goes = to_say("on average {share} of its weight goes to {place} ({rows} rows).")
     if without_first:
-        whole = f"what the first token leaves, which gets {places.pop(FIRST, 0):.2f},"
+        goes = to_say(
+            "on average {share} of what the first token leaves, which gets {first}, goes to "
+            "{place} ({rows} rows)."
+        )
     if places:
         most = max(places, key=places.__getitem__)
-        share, rows = places[most], measures[most].rows[head]
-        said.append(f"on average {share:.2f} of {whole} goes to {PLACES[most]} ({rows} rows).")
-    said += [f"{share:.2f} goes to {place}." for place, share in rare.items() if share > LOST]
+        share, rows = f"{places[most]:.2f}", measures[most].rows[head]
+        said.append(say(goes, share=share, first=f"{first:.2f}", place=PLACES[most], rows=rows))
+    said += [
+        say("{share} goes to {place}.", share=f"{share:.2f}", place=PLACES[name])
+        for name, share in rare.items()
+        if share > LOST
+    ]
     if SPREAD in found and not (brief and said):
-        scale = "0 is all on one token, 1 the same on every token"
-        said.append(f"{'E' if said else 'e'}venness {found[SPREAD]:.2f} ({scale}).")
-    return f"{name}: {' '.join(said) or 'there is no row to measure.'}"
+        even = to_say("evenness {share} (0 is all on one token, 1 the same on every token).")
+        if said:
+            even = to_say("Evenness {share} (0 is all on one token, 1 the same on every token).")
+        said.append(say(even, share=f"{found[SPREAD]:.2f}"))
+    rest = " ".join(said) or say("there is no row to measure.")
+    return say("{title}: {rest}", title=name, rest=rest)

@@ -17,11 +17,12 @@ LETTERS = 14  # pixels that a number needs
 WORDS = 11  # pixels that the name of a token needs, and how large its letters are
 
 
-def board(name: str, said: str, at: str, **data: Any) -> str:
+def board(name: str, label: str, said: str, at: str, **data: Any) -> str:
     """Return what can be clicked and what the Tab key reaches, over a picture.
 
     Args:
         name: of what is chosen.
+        label: this name in words.
         said: what is chosen, in words.
         at: where it stands, as attributes of SVG.
         data: ``board`` and ``cells``, as in ``hands.js``.
@@ -32,7 +33,7 @@ def board(name: str, said: str, at: str, **data: Any) -> str:
     )
     return (
         f'<rect class="c3board"{found} data-stop="{name}" tabindex=0 role=slider '
-        f'aria-label="{name}" aria-valuetext="{escape(said)}" {at}/>'
+        f'aria-label="{escape(label)}" aria-valuetext="{escape(said)}" {at}/>'
     )
 
 
@@ -60,7 +61,7 @@ class Montage(Heads):
         """Return the picture, which stays, with the numbers of layers and heads."""
         tiles, (wide, high) = self.values, self.values.tile
         numbers = [[*map(str, tiles.numbers)], [*map(str, range(max(tiles.heads)))]]
-        sides = ["layer", "head"]
+        sides = [say("layer"), say("head")]
         if not tiles.turned:
             numbers, sides = numbers[::-1], sides[::-1]
         (columns, rows), (across, down) = numbers, sides
@@ -74,7 +75,7 @@ class Montage(Heads):
             for n in range(0, len(columns), -(-LETTERS * 2 // wide) if wide < LETTERS * 2 else 1)
         ]
         written = "".join(
-            f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{word}</text>'
+            f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{escape(word)}</text>'
             for x, y, anchor, word in words
         )
         return self._svg(f'<image href="{tiles.picture}" {self._at()}/>{written}')
@@ -102,7 +103,8 @@ class Montage(Heads):
             if kind == "off":
                 w, h = wide - 2, high - 2
                 drawn.append(f'<path class="off" d="M{x} {y}l{w} {h}m0 {-h}l{-w} {h}"/>')
-        return self._svg("".join(drawn) + board("head", self.said, self._at(), board=axes))
+        over = board("head", say("head"), self.said, self._at(), board=axes)
+        return self._svg("".join(drawn) + over)
 
     def _size(self) -> tuple[int, int]:
         (wide, high), (across, down) = self.values.tile, self.values.counts
@@ -115,10 +117,10 @@ class Montage(Heads):
     def _svg(self, inside: str) -> str:
         width, height = self._size()
         width, height = LEFT + width, TOP + height
-        above = " c3above" * self.values.above
+        above, label = " c3above" * self.values.above, escape(say("all heads"))
         return (
             f'<div class="c3 c3tiles{above}"><svg viewBox="0 0 {width} {height}" width="{width}" '
-            f'role="group" aria-label="all heads">{inside}</svg></div>'
+            f'role="group" aria-label="{label}">{inside}</svg></div>'
         )
 
 
@@ -172,7 +174,8 @@ class Large(Panel):
             8 + round(max(text_width(name, WORDS, bold=True) for name in names[side].values()))
             for side in "qk"
         )
-        left = max(left, text_width("query ↓", WORDS) + 8)
+        query, key = say("query"), say("key")
+        left = max(left, text_width(f"{query} ↓", WORDS) + 8)
         over = f'x="{left}" y="{top}" width="{width}" height="{height}"'
         line = f'x="{left - 1}" y="{top + scale * at}" width="{width + 2}" height="{scale}"'
         middle = (scale + WORDS * 0.7) / 2
@@ -186,11 +189,12 @@ class Large(Panel):
             for n, name in names["k"].items()
         ]
         words += [
-            f'<text class="corner" x="{left - 5}" y="{top - up}" text-anchor="end">{word}</text>'
-            for word, up in (("key →", WORDS + 8), ("query ↓", 6))
+            f'<text class="corner" x="{left - 5}" y="{top - up}" text-anchor="end">'
+            f"{escape(word)}</text>"
+            for word, up in ((f"{key} →", WORDS + 8), (f"{query} ↓", 6))
         ]
         down = {"down": ("row", rows.start, high, at)}
-        chosen = board("query", self.queries[self.row], over, board=down, cells=cells)
+        chosen = board("query", query, self.queries[self.row], over, board=down, cells=cells)
         hint, hides = escape(say("point at a weight to read it")), escape(say("hidden"))
         return (
             f'<figure class="c3v c3large"><figcaption>{escape(self.title)}</figcaption>'

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from chapter3_helpers._figures.arrays import to_array
+from chapter3_helpers._language import in_a_row, say
 
 EQUAL = 0.01  # of the largest weight of a row; what differs by less is the same
 
@@ -89,5 +90,9 @@ def spans(places: Sequence[int]) -> str:
             parts[-1].append(place)
         else:
             parts.append([place])
-    said = [str(part[0]) if len(part) == 1 else f"{part[0]} to {part[-1]}" for part in parts]
-    return " and ".join(filter(None, [", ".join(said[:-1]), said[-1]]))
+    return in_a_row(
+        [
+            str(first) if not others else say("{first} to {last}", first=first, last=others[-1])
+            for first, *others in parts
+        ]
+    )

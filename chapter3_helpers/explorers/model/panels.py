@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chapter3_helpers._figures.writing import short
+from chapter3_helpers._language import in_a_row, say, to_say
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
 from chapter3_helpers.explorers.model.cutting import written_heads
@@ -29,7 +30,8 @@ def model_panels(
     """Return all heads, those that come first by a measure, and one of them in large."""
     read, window, measures = state.read, state.window, state.measures
     places = [(i, j) for i in layers for j in range(len(read.layers[i]))]
-    names = [f"layer {read.numbers[i]}, head {j}" for i, j in places]
+    names = [say("layer {layer}, head {head}", layer=read.numbers[i], head=j) for i, j in places]
+    its_name = say("Layer {layer}, head {head}", layer=read.numbers[layer], head=head)
     chosen = places.index((layer, head))
     listed = [places.index(place) for place in state.order[:LISTED]]
     outlined = [(i - layers.start, j) for i, j in state.order[:LISTED]]
@@ -39,7 +41,7 @@ def model_panels(
     weights, hidden = window.of(state.weights), window.hidden(*window.shape)
     longest, without = max(len(queries), len(keys)), window.left_out is not None
     sentences = [
-        sentence(measures, chosen, names[chosen].capitalize(), brief=brief, without_first=without)
+        sentence(measures, chosen, its_name, brief=brief, without_first=without)
         for brief in (False, True)
     ]
     off = _listed(state.off)
@@ -52,7 +54,7 @@ def model_panels(
             off=[(i - layers.start, j) for i, j in state.off if i in layers],
             said=names[chosen],
         ),
-        _note(state, [said + _passed_over(state) for said in sentences], (layer, head)),
+        _note(state, [" ".join([said, *_passed_over(state)]) for said in sentences], (layer, head)),
         *([Written(_labels(read.names), *state.answers, off)] if state.answers else []),
         Ranking(
             measures,
@@ -73,15 +75,14 @@ def model_panels(
     else:
         panels.append(large)
     beside = longest > (NARROW if state.tiles.above else AS_TABLE)
-    panels.append(_row(state, row, f"where {queries[row]} looks", keys, beside))
+    panels.append(_row(state, row, say("where {token} looks", token=queries[row]), keys, beside))
     if state.answers and longest <= AS_TABLE:
         return panels  # with what the model says there is enough to look at
     if longest <= AS_LINES:
-        panels.append(
-            Lines("the same, as lines", weights, queries, keys, hidden, row, click=CLICK_ROW)
-        )
+        title = say("the same, as lines")
+        panels.append(Lines(title, weights, queries, keys, hidden, row, click=CLICK_ROW))
     else:
-        panels += _texts(state, row, f"what {queries[row]} looks at")
+        panels += _texts(state, row, say("what {token} looks at", token=queries[row]))
     return panels
 
 
@@ -100,10 +101,11 @@ def _note(state: ModelState, said: list[str], head: tuple[int, int]) -> Note:
     if not state.answers:
         return Note(*said)
     if head in state.off:
-        said = [f"{sentence} It is off: what it finds goes nowhere." for sentence in said]
-        left, action = [other for other in state.off if other != head], "Switch it on"
+        off = say("It is off: what it finds goes nowhere.")
+        said = [f"{sentence} {off}" for sentence in said]
+        left, action = [other for other in state.off if other != head], say("Switch it on")
     else:
-        left, action = [*state.off, head], "Switch it off"
+        left, action = [*state.off, head], say("Switch it off")
     return HeadNote(*said, off=written_heads(left), action=action)
 
 
@@ -111,41 +113,42 @@ def _listed(heads: Sequence[tuple[int, int]]) -> str:
     """Write heads as they stand in a sentence: up to five by name, or how many there are."""
     names = [f"{layer}.{head}" for layer, head in heads]
     if len(names) > NAMED:
-        return f"{len(names)} heads"
-    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+        return say("{count} heads", count=len(names))
+    return in_a_row(names) if names else ""
 
 
 def _labels(names: Sequence[str]) -> list[str]:
     return [f"{i} {short(name.strip())}" for i, name in enumerate(names)]
 
 
-def _passed_over(state: ModelState) -> str:
-    """Say what is not shown, if there is anything."""
+def _passed_over(state: ModelState) -> list[str]:
+    """Say what is not shown, if there is anything, in sentences."""
     read, said = state.read, []
     parts = [
-        ("layers", state.layers, len(read.layers)),
-        ("rows", state.window.rows, len(state.weights)),
-        ("columns", state.window.columns, len(read.keys)),
+        (to_say("layers {first} to {last} of {count}"), state.layers, len(read.layers)),
+        (to_say("rows {first} to {last} of {count}"), state.window.rows, len(state.weights)),
+        (to_say("columns {first} to {last} of {count}"), state.window.columns, len(read.keys)),
     ]
     cut = [
-        f"{name} {part.start} to {part.stop - 1} of {count:,}"
-        for name, part, count in parts
+        say(text, first=part.start, last=part.stop - 1, count=f"{count:,}")
+        for text, part, count in parts
         if len(part) < count
     ]
     if cut:
-        said.append(f" Shown are {', '.join(cut)}.")
+        said.append(say("Shown are {parts}.", parts=say(", ").join(cut)))
     if read.unread:
-        said.append(f" “{read.names[-1].strip()}” was generated last and has no row yet.")
+        last = read.names[-1].strip()
+        said.append(say("“{token}” was generated last and has no row yet.", token=last))
     if not read.is_text.all():
-        padding = spans((~read.is_text).nonzero().flatten().tolist())
+        places = spans((~read.is_text).nonzero().flatten().tolist())
+        padding = to_say(
+            "Rows that weigh all keys alike, as padding does, count in no mean: {places}. "
+            "attention_mask would say what is text."
+        )
         if read.told:
-            said.append(f" Padding, which counts in no mean: {padding}.")
-        else:
-            said.append(
-                f" Rows that weigh all keys alike, as padding does, count in no mean: {padding}. "
-                "attention_mask would say what is text."
-            )
-    return "".join(said)
+            padding = to_say("Padding, which counts in no mean: {places}.")
+        said.append(say(padding, places=places))
+    return said
 
 
 def _row(state: ModelState, row: int, title: str, keys: Sequence[str], beside: bool) -> Bars:
@@ -160,10 +163,12 @@ def _row(state: ModelState, row: int, title: str, keys: Sequence[str], beside: b
     others = total - sum(values)
     if others > READ:
         values.append(others)
-        labels.append(f"{count:,} {'other' if numbers else 'token'}{'s' * (count != 1)}")
+        several = to_say("{count} others") if numbers else to_say("{count} tokens")
+        single = say("1 other") if numbers else say("1 token")
+        labels.append(single if count == 1 else say(several, count=f"{count:,}"))
     if 1 - total > LOST:
         values.append(1 - total)
-        labels.append("to no token")
+        labels.append(say("to no token"))
     return Bars(title, labels, values, 2, beside=beside, side="key", numbers=numbers)
 
 
@@ -176,6 +181,6 @@ def _texts(state: ModelState, row: int, looks: str) -> list[Panel]:
         return [Text(looks, keys, columns.start, weights, "qk", row, CLICK_ROW)]
     queries = read.names[read.first + rows.start : read.first + rows.stop]
     return [
-        Text("whose row is read", queries, rows.start, None, "q", row, CLICK_ROW, read.first),
+        Text(say("whose row is read"), queries, rows.start, None, "q", row, CLICK_ROW, read.first),
         Text(looks, keys, columns.start, weights, "k"),
     ]

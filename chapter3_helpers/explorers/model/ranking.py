@@ -5,14 +5,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from chapter3_helpers._language import say
 from chapter3_helpers.explorers.core.marks import stop
 from chapter3_helpers.explorers.core.panels import Panel
 from chapter3_helpers.explorers.core.style import escape
-from chapter3_helpers.explorers.model.measures import Measures
+from chapter3_helpers.explorers.model.measures import INDUCTION, SPREAD, Measures
 
 MEANT = {  # what the name of a measure leaves out
-    "induction": "weight on the token that came after the present one earlier in the text",
-    "evenness": "0: all on one token; 1: the same on every token",
+    INDUCTION: say("weight on the token that came after the present one earlier in the text"),
+    SPREAD: say("0: all on one token; 1: the same on every token"),
 }
 
 
@@ -49,8 +50,9 @@ class Ranking(Panel):
         if self.across:
             return self._row()
         titles = "".join(
-            f'<th scope="col"{" class=marked" * (name == self.by)} title="{MEANT.get(name, "")}">'
-            f"<span>{escape(name)}</span><br><small>{_rows(measure.rows[self.chosen])}</small></th>"
+            f'<th scope="col"{" class=marked" * (name == self.by)} '
+            f'title="{escape(MEANT.get(name, ""))}">'
+            f"<span>{escape(say(name))}</span><br><small>{_rows(measure.rows[self.chosen])}</small></th>"
             for name, measure in self.measures.items()
         )
         lines = []
@@ -61,10 +63,11 @@ class Ranking(Panel):
                 f'<tr{" class=marked" * chosen}{reach}><th scope="row"{stop("listed", n == 0)}>'
                 f"{name}</th><td>{'</td><td>'.join(values)}</td></tr>"
             )
+        caption = escape(say("what each head does: mean shares of its weight"))
+        corner = escape(say("layer, head"))
         return (
-            '<div class="c3w"><table class="c3m c3rank">'
-            "<caption>what each head does: mean shares of its weight</caption>"
-            f"<tr><th>layer, head</th>{titles}</tr>{''.join(lines)}</table></div>"
+            f'<div class="c3w"><table class="c3m c3rank"><caption>{caption}</caption>'
+            f"<tr><th>{corner}</th>{titles}</tr>{''.join(lines)}</table></div>"
         )
 
     def _row(self) -> str:
@@ -74,9 +77,10 @@ class Ranking(Panel):
             mark, stops = " class=marked" * chosen, stop("listed", n == 0)
             names += f'<th scope="col"{mark}{reach}{stops}>{name}</th>'
             values += f"<td{' class=at' * chosen}{reach}>{_written(value)}</td>"
+        corner = escape(say("layer, head"))
         return (
-            f'<div class="c3w"><table class="c3m c3rank"><tr><th>layer, head</th>{names}</tr>'
-            f'<tr><th scope="row">{escape(self.by)}</th>{values}</tr></table></div>'
+            f'<div class="c3w"><table class="c3m c3rank"><tr><th>{corner}</th>{names}</tr>'
+            f'<tr><th scope="row">{escape(say(self.by))}</th>{values}</tr></table></div>'
         )
 
     def _head(self, n: int) -> tuple[str, str, bool]:
@@ -92,4 +96,6 @@ def _written(value: float) -> str:
 
 
 def _rows(rows: int) -> str:
-    return f"{rows} row{'s' * (rows != 1)}" if rows else "no row"
+    if rows == 1:
+        return say("1 row")
+    return say("{rows} rows", rows=rows) if rows else say("no row")

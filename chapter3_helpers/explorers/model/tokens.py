@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 
 from chapter3_helpers._figures.writing import visible
+from chapter3_helpers._language import say
 
 SPACE, WORD_END = "▁", "</w>"
 BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
@@ -58,4 +59,4 @@ def _spelled(token: str) -> str:
 
 def _seen(text: str) -> str:
     seen = visible(text.translate(SIGNS))
-    return (seen if seen.strip(" ") else seen.replace(" ", "␣")) or "(empty)"
+    return (seen if seen.strip(" ") else seen.replace(" ", "␣")) or say("(empty)")

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.core.marks import click_attribute
 from chapter3_helpers.explorers.core.panels import Note, Panel
@@ -46,13 +47,11 @@ class Written(Panel):
         tail = self.whole.text
         if len(tail) > TAIL:
             tail = "… " + tail[-TAIL:].partition(" ")[2] or tail[-TAIL:]
-        rows = [_row("all heads", tail, self.whole)]
+        rows = [_row(say("all heads"), tail, self.whole)]
         if self.off:
-            rows.append(_row(f"without {self.off}", tail, self.cut))
-        table = (
-            '<table class="c3f"><caption>what the model writes after the text</caption>'
-            f"{''.join(rows)}</table>"
-        )
+            rows.append(_row(say("without {heads}", heads=self.off), tail, self.cut))
+        caption = escape(say("what the model writes after the text"))
+        table = f'<table class="c3f"><caption>{caption}</caption>{"".join(rows)}</table>'
         figure = self._figure() if self.drawn and len(self.names) > 1 else ""
         return f'<div class="c3g c3wrote">{table}{figure}</div>'
 
@@ -74,10 +73,14 @@ class Written(Panel):
             f'<path class="grid" d="M{LEFT} {y(loss):.0f}h{width - LEFT}"/>'
             for loss in (top, 0)
         ]
+        text = to_say("{token}: all heads {whole}")
+        if self.off:
+            text = to_say("{token}: all heads {whole}; without {heads} {cut}")
         for n, name in enumerate(names):
-            x, said, line = LEFT + step * n, f"{name}: all heads {whole[n]:.2f}", ""
+            of = {"token": name, "heads": self.off}
+            said = say(text, whole=f"{whole[n]:.2f}", cut=f"{cut[n]:.2f}", **of)
+            x, line = LEFT + step * n, ""
             if self.off:
-                said += f"; without {self.off} {cut[n]:.2f}"
                 line = f'<path class="cut" d="M{x - 1} {y(cut[n]):.1f}h{bar + 2}"/>'
             parts.append(
                 f"<g data-k={n + 1}><title>{escape(said)}</title>"
@@ -90,13 +93,20 @@ class Written(Panel):
             f"{escape(name)}</text>"
             for n, name in shown.items()
         ]
-        title, legend = "how surprised it was by each token: loss", ""
+        title, legend = escape(say("how surprised it was by each token: loss")), ""
         if self.off:
             n = max(range(len(names)), key=lambda n: abs(cut[n] - whole[n]))
-            most = f"most changes at {names[n]}: {whole[n]:.2f} → {cut[n]:.2f}"
+            most = say(
+                "without {heads}; most changes at {token}: {whole} → {cut}",
+                heads=self.off,
+                token=names[n],
+                whole=f"{whole[n]:.2f}",
+                cut=f"{cut[n]:.2f}",
+            )
+            every = escape(say("all heads"))
             legend = (
-                "<div class=c3l><span><i></i>all heads</span><span><i class=cut></i>"
-                f"{escape(f'without {self.off}; {most}')}</span></div>"
+                f"<div class=c3l><span><i></i>{every}</span>"
+                f"<span><i class=cut></i>{escape(most)}</span></div>"
             )
         return (
             f'<figure class="c3v"><figcaption>{title}</figcaption><svg role="group" '
@@ -108,7 +118,7 @@ class Written(Panel):
 def _row(name: str, tail: str, answer: Answer) -> str:
     """Return what was written behind the end of the text, and the mean loss, as a row."""
     before, new = (escape(*readable([text])) if text else "" for text in (tail, answer.written))
-    mean = f"mean loss {answer.losses.mean():.2f}" if len(answer.losses) else ""
+    mean = say("mean loss {loss}", loss=f"{answer.losses.mean():.2f}") if len(answer.losses) else ""
     return (
         f'<tr><th scope="row">{escape(name)}</th>'
         f"<td><i>{before}</i><b>{new}</b></td><td>{mean}</td></tr>"
