@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.diagrams import Diagram, Plane
 from chapter3_helpers.explorers.core.controls import Clicked, Slider
@@ -20,17 +21,31 @@ LONGEST, STEP = 2.0, 0.1
 
 CONTROLS = (
     Slider(
-        *("angle", "angle in degrees", 60, "How far a is turned away from b"),
+        "angle",
+        say("angle in degrees"),
+        60,
+        say("How far a is turned away from b"),
         low=-180,
         high=180,
     ),
     Slider(
-        *("length_a", "length of a", 1.5, "How long a is"),
+        "length_a",
+        say("length of a"),
+        1.5,
+        say("How long a is"),
         low=0.0,
         high=LONGEST,
         step=STEP,
     ),
-    Slider("length_b", "length of b", 1.0, "How long b is", low=0.0, high=LONGEST, step=STEP),
+    Slider(
+        "length_b",
+        say("length of b"),
+        1.0,
+        say("How long b is"),
+        low=0.0,
+        high=LONGEST,
+        step=STEP,
+    ),
     Clicked(
         "direction",
         "direction of b",
@@ -79,13 +94,13 @@ def dot_products_panels(
     facts = {
         "a": f"({written(a[0])}, {written(a[1])})",
         "b": f"({written(b[0])}, {written(b[1])})",
-        "multiply and sum": f"{products} = {written(dot)}",
-        "length of b · shadow of a": (
+        say("multiply and sum"): f"{products} = {written(dot)}",
+        say("length of b · shadow of a"): (
             f"{length_b:.1f} · {written(shadow)} = {written(dot)}"
             if length_b
-            else "b points nowhere"
+            else say("b points nowhere")
         ),
-        "from tip to tip": f"{torch.dist(a, b).item():.2f}",
+        say("from tip to tip"): f"{torch.dist(a, b).item():.2f}",
     }
     angles = torch.arange(-180, 181, 5)
     direction = direction or 0
@@ -99,17 +114,17 @@ def dot_products_panels(
         Note(_note(angle, {"a": length_a, "b": length_b}, dot)),
         Flow(_drawing(a, b, drags)),
         Curves(
-            "dot product at every angle",
-            "angle in degrees",
-            "dot product",
+            say("dot product at every angle"),
+            say("angle in degrees"),
+            say("dot product"),
             angles,
-            {"dot product": curve},
+            {say("dot product"): curve},
             mark=angle,
             limits=(-(LONGEST**2), LONGEST**2),
             ticks=(-180, -90, 0, 90, 180),
             beside=True,
         ),
-        Facts(facts, "the numbers"),
+        Facts(facts, say("the numbers")),
     ]
 
 
@@ -122,7 +137,7 @@ def _drag(length: str, value: float, at: int, turns: dict[str, tuple[int, int]])
 
 def _drawing(a: torch.Tensor, b: torch.Tensor, drags: list[dict[str, Any]]) -> Diagram:
     plane = Plane(
-        name="plane",
+        name=say("plane"),
         caption="",
         vectors=torch.stack([a, b]),
         labels=["a" if a.norm() else "", "b" if b.norm() else ""],
@@ -133,21 +148,29 @@ def _drawing(a: torch.Tensor, b: torch.Tensor, drags: list[dict[str, Any]]) -> D
         size=260,
         drags=drags,
     )
-    return Diagram("The shadow of a on b: drag the heads", [plane])
+    return Diagram(say("The shadow of a on b: drag the heads"), [plane])
 
 
 def _note(angle: int, lengths: dict[str, float], dot: float) -> str:
     without = [name for name, length in lengths.items() if length == 0]
+    if len(without) == 2:
+        return say(
+            "a and b have length 0 and so no direction: the dot product is 0 at every angle."
+        )
     if without:
-        names, has = " and ".join(without), "have" if len(without) == 2 else "has"
-        return f"{names} {has} length 0 and so no direction: the dot product is 0 at every angle."
+        return say(
+            "{name} has length 0 and so no direction: the dot product is 0 at every angle.",
+            name=without[0],
+        )
     if abs(angle) == 90:
-        return "At a right angle a casts no shadow: the dot product is 0, whatever the lengths."
-    if abs(angle) < 90:
-        return f"Less than a right angle: the shadow falls along b, dot product {written(dot)}."
-    return f"More than a right angle: the shadow falls backwards, dot product {written(dot)}."
+        return say(
+            "At a right angle a casts no shadow: the dot product is 0, whatever the lengths."
+        )
+    along = to_say("Less than a right angle: the shadow falls along b, dot product {dot}.")
+    backwards = to_say("More than a right angle: the shadow falls backwards, dot product {dot}.")
+    return say(along if abs(angle) < 90 else backwards, dot=written(dot))
 
 
 dot_products_explorer = explorer_function(
-    "dot_products_explorer", "dot products", CONTROLS, dot_products_state, dot_products_panels
+    "dot_products_explorer", say("dot products"), CONTROLS, dot_products_state, dot_products_panels
 )

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._language import say
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.dropout import dropout_mask
@@ -16,6 +17,7 @@ from chapter3_helpers.explorers.core.inputs import (
 )
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.style import quoted
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.sentence import TOKENS, example_inputs
@@ -30,9 +32,9 @@ def _in_training(training: bool) -> bool:
 CONTROLS = (
     Slider(
         "draw",
-        "draw",
+        say("draw"),
         4,
-        "Every draw tosses new coins for all the weights",
+        say("Every draw tosses new coins for all the weights"),
         enabled=_in_training,
         low=1,
         high=200,
@@ -42,19 +44,24 @@ CONTROLS = (
         "p",
         "p",
         0.5,
-        "The probability that a weight is dropped",
+        say("The probability that a weight is dropped"),
         enabled=_in_training,
         low=0.0,
         high=0.9,
         step=0.05,
     ),
-    Switch("training", "training", True, "Dropout works in training only; model.eval() ends it"),
-    Seed("seed", "seed", 123, "Another seed, other coins", enabled=_in_training),
+    Switch(
+        "training",
+        say("training"),
+        True,
+        say("Dropout works in training only; model.eval() ends it"),
+    ),
+    Seed("seed", say("seed"), 123, say("Another seed, other coins"), enabled=_in_training),
     Buttons(
         "coins",
-        "coins",
+        say("coins"),
         "native",
-        "The two ways in which PyTorch has tossed them",
+        say("The two ways in which PyTorch has tossed them"),
         enabled=_in_training,
         presented=False,
         options=[("native", "native"), ("mkl", "mkl")],
@@ -97,10 +104,10 @@ def dropout_panels(
     """Return what one draw leaves of the weights, the mean of all draws so far, the weights
     themselves, and row sums."""
     hidden = causal_mask(len(TOKENS))
-    title, mean = "weights, as they are in evaluation", "their mean"
+    title, mean = say("weights, as they are in evaluation"), say("their mean")
     if training:
-        title = f"draw {draw}, divided by 1 - p"
-        mean = f"mean of {draw} {'draw' if draw == 1 else 'draws'}"
+        title = say("draw {draw}, divided by 1 - p", draw=draw)
+        mean = say("mean of 1 draw") if draw == 1 else say("mean of {draws} draws", draws=draw)
     row, column = clicked_cell(query, key, state.weights)
     clickable = Matrix(
         mean,
@@ -120,15 +127,17 @@ def dropout_panels(
         clickable,
     ]
     if training:
-        made = replace(clickable, title="what softmax made", values=state.weights, decimals=None)
+        made = replace(
+            clickable, title=say("what softmax made"), values=state.weights, decimals=None
+        )
         panels.append(made)
     if row is not None:
         path = NumberPath(TOKENS, row, column, state.queries, state.keys, hidden=hidden)
         kept = (state.dropped > 0) | hidden  # what is hidden has nothing to lose
         times = int(state.times[row, column]), draw
         panels.append(replace(path, kept=kept, p=p, times=times) if training else path)
-    sums = {"this draw": _sums(state.dropped), "mean so far": _sums(state.mean)}
-    return [*panels, Facts(sums, "sums of the rows")]
+    sums = {say("this draw"): _sums(state.dropped), say("mean so far"): _sums(state.mean)}
+    return [*panels, Facts(sums, say("sums of the rows"))]
 
 
 def _sums(weights: torch.Tensor) -> str:
@@ -137,19 +146,30 @@ def _sums(weights: torch.Tensor) -> str:
     )
 
 
-OFF = "Outside training nothing is dropped and nothing is scaled, whatever p and seed are."
+OFF = say("Outside training nothing is dropped and nothing is scaled, whatever p and seed are.")
 
 
 def _note(state: DropoutState, draw: int, p: float) -> str:
-    lost = [f"“{token}”" for token, row in zip(TOKENS, state.dropped, strict=True) if not row.any()]
-    said = f"{' and '.join(lost)} lost everything" if lost else "every token keeps something"
-    off = (state.mean - state.weights).abs().max()
-    return (
-        f"In draw {draw} {said}; what is kept counts {1 / (1 - p):.2f} times. "
-        f"The mean so far is at most {off:.2f} away from what softmax made."
+    of = {"draw": draw, "times": f"{1 / (1 - p):.2f}"}
+    lost = [
+        quoted(token) for token, row in zip(TOKENS, state.dropped, strict=True) if not row.any()
+    ]
+    said = say(
+        "In draw {draw} every token keeps something; what is kept counts {times} times.", **of
     )
+    if lost:
+        said = say(
+            "In draw {draw} {tokens} lost everything; what is kept counts {times} times.",
+            tokens=say(" and ").join(lost),
+            **of,
+        )
+    mean = say(
+        "The mean so far is at most {off} away from what softmax made.",
+        off=f"{(state.mean - state.weights).abs().max():.2f}",
+    )
+    return f"{said} {mean}"
 
 
 dropout_explorer = explorer_function(
-    "dropout_explorer", "dropout", CONTROLS, dropout_state, dropout_panels
+    "dropout_explorer", say("dropout"), CONTROLS, dropout_state, dropout_panels
 )

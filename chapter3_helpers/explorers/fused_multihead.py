@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._language import say
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.explorers.core.controls import Buttons, Seed, Slider, Switch, Thumbnails
 from chapter3_helpers.explorers.core.inputs import (
@@ -13,6 +14,7 @@ from chapter3_helpers.explorers.core.inputs import (
     weights_and_path,
 )
 from chapter3_helpers.explorers.core.panels import Facts, Heads, Matrix, Note, Panel
+from chapter3_helpers.explorers.core.style import quoted
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.fused_multihead import MultiHeadAttention, split_heads
 from chapter3_helpers.masking import causal_mask, mask_scores
@@ -22,16 +24,29 @@ from chapter3_helpers.softmax import softmax
 SHARPEN = 5  # larger inputs make the heads' preferences visible
 
 CONTROLS = (
-    Switch("transpose", "with transpose", True, "Without it, a head gets parts of several tokens"),
-    Slider("d_out", "d_out (total)", 12, "Numbers that all heads share", low=1, high=16),
-    Buttons("num_heads", "heads", 3, "How many heads share d_out; its divisors", options=divisors),
-    Seed("seed", "seed", 123, "Another seed draws other weight matrices"),
+    Switch(
+        "transpose",
+        say("with transpose"),
+        True,
+        say("Without it, a head gets parts of several tokens"),
+    ),
+    Slider("d_out", say("d_out (total)"), 12, say("Numbers that all heads share"), low=1, high=16),
+    Buttons(
+        "num_heads",
+        say("heads"),
+        3,
+        say("How many heads share d_out; its divisors"),
+        options=divisors,
+    ),
+    Seed("seed", say("seed"), 123, say("Another seed draws other weight matrices")),
     Thumbnails(
         "head",
-        "head",
+        say("head"),
         1,
-        "Which head to read",
-        options=lambda num_heads: [(f"head {head}", head) for head in range(num_heads)],
+        say("Which head to read"),
+        options=lambda num_heads: [
+            (say("head {head}", head=head), head) for head in range(num_heads)
+        ],
     ),
     *clicked_query_and_key(lambda: TOKENS),
 )
@@ -80,24 +95,24 @@ def fused_multihead_panels(
     d_out = num_heads * head_dim
     columns = [str(column) for column in range(d_out)]
     facts = {
-        "projection": f"(6, {d_out})",
-        "after the split": f"({num_heads}, 6, {head_dim})",
-        "scores are divided by": f"sqrt({head_dim}) = {head_dim**0.5:.4g}",
+        say("projection"): f"(6, {d_out})",
+        say("after the split"): f"({num_heads}, 6, {head_dim})",
+        say("scores are divided by"): f"sqrt({head_dim}) = {head_dim**0.5:.4g}",
     }
     weights, hidden = state.weights[head], causal_mask(6)
     row, column = clicked_cell(query, key, weights)
     asked = {
-        "corner": ("token", "number"),
+        "corner": (say("token"), say("number")),
         "sides": ("query", ""),
         "marked_row": row,
         "click": {"q": "query"},
     }
-    matrix = Matrix(f"weights of head {head}", weights, TOKENS, hidden=hidden)
+    matrix = Matrix(say("weights of head {head}", head=head), weights, TOKENS, hidden=hidden)
     return [
         Note(_note(state, transpose, head)),
         Heads(state.weights, hidden),
         Matrix(
-            "which head gets each number of a token",
+            say("which head gets each number of a token"),
             state.owners / max(num_heads - 1, 1),
             TOKENS,
             columns,
@@ -105,28 +120,33 @@ def fused_multihead_panels(
             **asked,
         ),
         *weights_and_path(matrix, row, column, *state.heads[:, head]),
-        Matrix("queries of all tokens", state.queries, TOKENS, columns, signed=True, **asked),
-        Facts(facts, "shapes"),
+        Matrix(say("queries of all tokens"), state.queries, TOKENS, columns, signed=True, **asked),
+        Facts(facts, say("shapes")),
     ]
 
 
 def _note(state: FusedMultiheadState, transpose: bool, head: int) -> str:
     _, num_heads, _, head_dim = state.heads.shape
     if num_heads == 1:
-        return "One head owns everything; with or without transpose, nothing is dealt out."
+        return say("One head owns everything; with or without transpose, nothing is dealt out.")
     if transpose:
-        total = num_heads * head_dim
-        return f"Every head owns {head_dim} of the {total} columns, for all six tokens."
+        return say(
+            "Every head owns {own} of the {all} columns, for all six tokens.",
+            own=head_dim,
+            all=num_heads * head_dim,
+        )
     owned = (state.owners == head).any(dim=1)
-    tokens = ", ".join(
-        f"“{token}”" for token, its in zip(TOKENS, owned.tolist(), strict=True) if its
+    tokens = [quoted(token) for token, its in zip(TOKENS, owned.tolist(), strict=True) if its]
+    return say(
+        "Without the transpose, all six rows of head {head} are made of {tokens}.",
+        head=head,
+        tokens=say(", ").join(tokens),
     )
-    return f"Without the transpose, all six rows of head {head} are made of {tokens}."
 
 
 fused_multihead_explorer = explorer_function(
     "fused_multihead_explorer",
-    "split into heads",
+    say("split into heads"),
     CONTROLS,
     fused_multihead_state,
     fused_multihead_panels,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._language import say
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.explorers.core.controls import Buttons, Steps, TextField, Thumbnails
 from chapter3_helpers.explorers.core.drawings import Curves
@@ -30,33 +31,34 @@ GENERATED = (1, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_
 CONTROLS = (
     Buttons(
         "num_kv_heads",
-        "kv heads",
+        say("kv heads"),
         2,
-        "Heads whose keys and values are kept; a divisor of the 8 query heads",
+        say("Heads whose keys and values are kept; a divisor of the 8 query heads"),
         options=KV_HEADS,
     ),
     Steps(
         "generated",
-        "tokens generated",
+        say("tokens generated"),
         1000,
-        f"Tokens generated so far, after a prompt of {PROMPT}",
+        say("Tokens generated so far, after a prompt of {prompt}", prompt=PROMPT),
         options=[(f"{number:,}", number) for number in GENERATED],
         play=700,
     ),
     TextField(
         "text",
-        "sentence",
+        say("sentence"),
         "the cat that chased the mouse slept",
-        "Type a sentence of your own, to see all heads on it",
+        say("Type a sentence of your own, to see all heads on it"),
         presented=False,
     ),
     Thumbnails(
         "head",
-        "head",
+        say("head"),
         0,
-        "Which query head to show in large",
+        say("Which query head to show in large"),
         options=lambda num_kv_heads: [
-            (f"{head} → kv {head * num_kv_heads // HEADS}", head) for head in range(HEADS)
+            (say("{head} → kv {kv_head}", head=head, kv_head=head * num_kv_heads // HEADS), head)
+            for head in range(HEADS)
         ],
         presented=False,  # the back row sees the cache grow
     ),
@@ -122,18 +124,23 @@ def grouped_query_panels(
     num_tokens, hidden = PROMPT + generated, causal_mask(len(state.tokens))
     lengths = [PROMPT + number for number in GENERATED]
     megabytes = {
-        f"{K} kv head{'s' * (K > 1)}": [kv_cache_bytes(S, K, HEAD_DIM) / 1e6 for S in lengths]
+        say("1 kv head") if K == 1 else say("{heads} kv heads", heads=K): [
+            kv_cache_bytes(S, K, HEAD_DIM) / 1e6 for S in lengths
+        ]
         for K in sorted({num_kv_heads, HEADS})
     }
     facts = {
-        "tokens so far": f"{PROMPT} + {generated:,} = {num_tokens:,}",
-        "cache in float32": f"2 · {num_tokens:,} · {num_kv_heads} · {HEAD_DIM} · 4 = "
-        f"{state.cache_bytes:,} bytes",
-        "multiplications with it": f"{state.with_cache:,}",
-        "multiplications without": f"{state.without_cache:,}",
+        say("tokens so far"): f"{PROMPT} + {generated:,} = {num_tokens:,}",
+        say("cache in float32"): say(
+            "{factors} = {bytes} bytes",
+            factors=f"2 · {num_tokens:,} · {num_kv_heads} · {HEAD_DIM} · 4",
+            bytes=f"{state.cache_bytes:,}",
+        ),
+        say("multiplications with it"): f"{state.with_cache:,}",
+        say("multiplications without"): f"{state.without_cache:,}",
     }
     weights, kv_head = state.weights[head], head * num_kv_heads // HEADS
-    title = f"weights of head {head}, which reads kv head {kv_head}"
+    title = say("weights of head {head}, which reads kv head {kv_head}", head=head, kv_head=kv_head)
     shown = Matrix(title, weights, state.tokens, hidden=hidden, narrow=True)
     attention = _attention(num_kv_heads)
     turns = rotary_frequencies(HEAD_DIM, len(state.x), attention.theta)
@@ -144,33 +151,36 @@ def grouped_query_panels(
         Note(_note(state, num_kv_heads)),
         Heads(state.weights, hidden),
         Curves(
-            "size of the cache",
-            "tokens so far",
-            "cache in MB",
+            say("size of the cache"),
+            say("tokens so far"),
+            say("cache in MB"),
             lengths,
             megabytes,
             mark=num_tokens,
             log="xy",
         ),
         *weights_and_path(shown, *cell, queries, keys, values[kv_head]),
-        Facts(facts, "one layer, for the newest token"),
+        Facts(facts, say("one layer, for the newest token")),
     ]
 
 
 def _note(state: GroupedQueryState, num_kv_heads: int) -> str:
     group = HEADS // num_kv_heads
-    shared = (
-        "Every query head has keys and values of its own"
-        if group == 1
-        else f"{group} query heads read each kv head: a cache of 1/{group} of the size"
+    shared = say("Every query head has keys and values of its own.")
+    if group > 1:
+        shared = say(
+            "{group} query heads read each kv head: a cache of 1/{group} of the size.", group=group
+        )
+    costs = say(
+        "Without a cache, a new token takes {ratio} times as many multiplications.",
+        ratio=f"{state.without_cache // state.with_cache:,}",
     )
-    ratio = state.without_cache // state.with_cache
-    return f"{shared}. Without a cache, a new token takes {ratio:,} times as many multiplications."
+    return f"{shared} {costs}"
 
 
 grouped_query_explorer = explorer_function(
     "grouped_query_explorer",
-    "shared keys and the cache",
+    say("shared keys and the cache"),
     CONTROLS,
     grouped_query_state,
     grouped_query_panels,

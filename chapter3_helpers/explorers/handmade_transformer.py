@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
     clicked_cell,
@@ -37,7 +38,7 @@ def _row_names(name: str) -> tuple[str, ...]:
     """Say what the rows of an array stand for; a bias is one row."""
     if name == "token_embedding":
         return tuple(ALPHABET)
-    return {"position_embedding": COLUMNS[:5], "c_proj_bias": ("bias",)}.get(name, COLUMNS)
+    return {"position_embedding": COLUMNS[:5], "c_proj_bias": (say("bias"),)}.get(name, COLUMNS)
 
 
 def _place(name: str, row: int, column: int) -> tuple[int, ...]:
@@ -52,30 +53,45 @@ def _row_options(name: str) -> list[tuple[str, int]]:
 def _value_options(name: str, row: int, column: int) -> list[tuple[str, float]]:
     """Offer the values, and say at which the weight is as it was."""
     was = MODEL.weights()[name][_place(name, row, column)]
-    return [(brief(value) + " (as it was)" * bool(value == was), float(value)) for value in VALUES]
+    return [
+        (say("{value} (as it was)", value=brief(value)) if value == was else brief(value), value)
+        for value in map(float, VALUES)
+    ]
 
 
 CONTROLS = (
-    TextField("prompt", "prompt", "aabaa", "What the model continues; the letters a and b"),
+    TextField(
+        "prompt", say("prompt"), "aabaa", say("What the model continues; the letters a and b")
+    ),
     DropDown(
-        "name", "change in", "W_query", "Which array of weights", options=tuple(MODEL.weights())
+        "name",
+        say("change in"),
+        "W_query",
+        say("Which array of weights"),
+        options=tuple(MODEL.weights()),
     ),
     Buttons(
         "row",
-        "row",
+        say("row"),
         4,
-        "The row of the weight: what is read",
+        say("The row of the weight: what is read"),
         lambda name: name != "c_proj_bias",
         options=_row_options,
     ),
     Buttons(
         "column",
-        "column",
+        say("column"),
         3,
-        "The column of the weight: what is written",
+        say("The column of the weight: what is written"),
         options=[(name, i) for i, name in enumerate(COLUMNS)],
     ),
-    Steps("value", "new weight", 0.0, "What the weight is changed to", options=_value_options),
+    Steps(
+        "value",
+        say("new weight"),
+        0.0,
+        say("What the weight is changed to"),
+        options=_value_options,
+    ),
     *clicked_query_and_key(lambda prompt: prompt[-MODEL.context_length :]),
 )
 
@@ -130,15 +146,16 @@ def handmade_transformer_panels(
     array, was, results = state.model.weights()[name], state.was, state.results
     array, (i, j) = np.atleast_2d(array), (0, *state.place)[-2:]  # a bias is one row
     texts = [[brief(number) for number in numbers] for numbers in array.tolist()]
-    title = f"{name}, unchanged"
+    title = say("{name}, unchanged", name=name)
     if value != was:
-        title = f"{name}, changed at [{', '.join(map(str, state.place))}]"
+        place = ", ".join(map(str, state.place))
+        title = say("{name}, changed at [{place}]", name=name, place=place)
         texts[i][j] = f"{brief(was)} → {brief(value)}"
     hidden = np.triu(np.ones((len(labels),) * 2, dtype=bool), k=1)
     row, column = clicked_cell(query, key, results["weights"])
     parts = (results[part] for part in ("queries", "keys", "values"))
     masked = results["scores"] + HIDDEN * hidden
-    matrix = Matrix("attention weights", results["weights"], labels, hidden=hidden)
+    matrix = Matrix(say("attention weights"), results["weights"], labels, hidden=hidden)
     return [
         Note(_note(state, prompt, value)),
         Matrix(
@@ -149,7 +166,7 @@ def handmade_transformer_panels(
             signed=True,
             marked_row=i,
             marked_column=j,
-            corner=("row", "column"),
+            corner=(say("row"), say("column")),
             sides=("row", "column"),
             texts=texts,
             click={"r": "row", "c": "column"},
@@ -162,7 +179,7 @@ def handmade_transformer_panels(
             list(ALPHABET),
             signed=True,
             marked_row=row,
-            corner=("token", "next token"),
+            corner=(say("token"), say("next token")),
             sides=("query", ""),
             click={"q": "query"},
             texts=[[brief(logit) for logit in pair] for pair in results["logits"].tolist()],
@@ -171,24 +188,40 @@ def handmade_transformer_panels(
 
 
 def _note(state: HandmadeTransformerState, prompt: str, value: float) -> str:
-    (number, total), was, before = state.right, state.was, state.completion_before
-    same = state.completion == before
-    writes = f"“{prompt}” goes on with “{state.completion}”"
-    count = f"{number} of {total} letters of aab, aab, … are right"
-    if value == was:
-        return f"This weight is as it was, {brief(was)}: {writes}, and {count}."
-    writes += " as before" if same else f" instead of “{before}”"
-    change = f"From {brief(was)} to {brief(value)}: {writes}"
+    number, total = state.right
+    of = {"prompt": prompt, "completion": state.completion, "before": state.completion_before}
+    of |= {"was": brief(state.was), "value": brief(value), "number": number, "total": total}
+    if value == state.was:
+        return say(
+            "This weight is as it was, {was}: “{prompt}” goes on with “{completion}”, and {number} "
+            "of {total} letters of aab, aab, … are right.",
+            **of,
+        )
+    same = state.completion == state.completion_before
+    if number == total and not same:
+        return say(
+            "From {was} to {value}: “{prompt}” goes on with “{completion}” instead of “{before}”, "
+            "and yet {number} of {total} letters of aab, aab, … are right: a prompt that the count "
+            "misses.",
+            **of,
+        )
+    as_before = to_say(
+        "From {was} to {value}: “{prompt}” goes on with “{completion}” as before, and {number} of "
+        "{total} letters of aab, aab, … are right."
+    )
+    instead = to_say(
+        "From {was} to {value}: “{prompt}” goes on with “{completion}” instead of “{before}”, and "
+        "{number} of {total} letters of aab, aab, … are right."
+    )
+    question = say("Is there a prompt that shows the change?")
     if number < total:
-        return f"{change}, and {count}. Which values would keep them all right?"
-    if not same:
-        return f"{change}, and yet {count}: a prompt that the count misses."
-    return f"{change}, and {count}. Is there a prompt that shows the change?"
+        question = say("Which values would keep them all right?")
+    return f"{say(as_before if same else instead, **of)} {question}"
 
 
 handmade_transformer_explorer = explorer_function(
     "handmade_transformer_explorer",
-    "one weight changed",
+    say("one weight changed"),
     CONTROLS,
     handmade_transformer_state,
     handmade_transformer_panels,

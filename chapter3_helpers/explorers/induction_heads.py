@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Buttons, Clicked, Switch, TextField
 from chapter3_helpers.explorers.core.inputs import (
@@ -40,7 +41,7 @@ from chapter3_helpers.tasks.phrases import (
 PHRASE = "holidayholi"
 LIKELIEST = 5
 SAME = 1e-4  # what rounding makes of one weight computed twice
-ONE, TWO = "one layer", "two layers"
+ONE, TWO = to_say("one layer"), to_say("two layers")
 
 
 def read_phrase(phrase: str) -> str:
@@ -57,14 +58,24 @@ def _labels(letters: str) -> list[str]:
 
 
 CONTROLS = (
-    TextField("phrase", "phrase", PHRASE, "Type a phrase twice, or once and its beginning again"),
-    Buttons("layers", "layers", TWO, "How many layers of attention", options=(ONE, TWO)),
-    Switch("residual", "residual", True, "Add what goes into a layer to what comes out of it"),
+    TextField(
+        "phrase",
+        say("phrase"),
+        PHRASE,
+        say("Type a phrase twice, or once and its beginning again"),
+    ),
+    Buttons("layers", say("layers"), TWO, say("How many layers of attention"), options=(ONE, TWO)),
+    Switch(
+        "residual",
+        say("residual"),
+        True,
+        say("Add what goes into a layer to what comes out of it"),
+    ),
     Buttons(
         "letter",
-        "letter",
+        say("letter"),
         len(PHRASE) - 1,
-        "Whose look back, and which next letter, to show",
+        say("Whose look back, and which next letter, to show"),
         options=options_of(read_phrase, token_options),
         to_the_end=True,
     ),
@@ -106,11 +117,13 @@ def induction_heads_panels(
 ) -> list[Panel]:
     """Return where each layer looks, and what may come next."""
     labels, future = _labels(state.letters), causal_mask(len(state.letters))
-    names = ["the layer"] if len(state.weights) == 1 else ["first layer", "second layer"]
+    names = [say("first layer"), say("second layer")]
+    if len(state.weights) == 1:
+        names = [say("the layer")]
     chances, best = state.chances[letter].topk(LIKELIEST)
     looks = [
         Bars(
-            f"{name}: where {labels[letter]} looks",
+            say("{layer}: where {letter} looks", layer=name, letter=labels[letter]),
             labels,  # of later letters too: a click on another row moves no matrix below
             weights[letter],
             decimals=2,
@@ -123,7 +136,7 @@ def induction_heads_panels(
     ]
     matrices: list[Panel] = [
         Matrix(
-            f"{name}: where each letter looks",
+            say("{layer}: where each letter looks", layer=name),
             weights,
             labels,
             list(state.letters),
@@ -140,12 +153,12 @@ def induction_heads_panels(
         matrices.insert(layer + 1, _path(state, layer, letter, key))
     elif place >= 0:  # the second layer of two looks behind it
         matrices[-1] = replace(matrices[-1], marked_column=place + 1)
-    likeliest = ALPHABET[best[0]]
+    likeliest = {"likeliest": ALPHABET[best[0]], "chance": f"{chances[0]:.0%}"}
     return [
-        Note(_note(state.letters, letter, place, f"“{likeliest}”, {chances[0]:.0%}")),
+        Note(_note(state.letters, letter, place, likeliest)),
         *looks,
         Bars(
-            f"after {labels[letter]}: what may come next",
+            say("after {letter}: what may come next", letter=labels[letter]),
             [ALPHABET[i] for i in best.tolist()],
             chances,
             decimals=2,
@@ -166,14 +179,23 @@ def _path(state: InductionHeadsState, layer: int, row: int, column: int | None) 
         path = NumberPath(labels, row, column, queries, keys, values, hidden=future)
         if abs(path.numbers["weight"] - float(weights[row, column])) < SAME:
             return path
-    return Note("This layer computes its weights in another way.")
+    return Note(say("This layer computes its weights in another way."))
 
 
-def _note(letters: str, letter: int, place: int, likeliest: str) -> str:
-    expected = f"“{letters[: letter + 1]}” … next, most likely: {likeliest}."
-    if place < 0:
-        return f"{expected} “{letters[letter]}” stands here for the first time."
-    return f"{expected} Last time “{letters[place + 1]}” came after “{letters[letter]}”."
+def _note(letters: str, letter: int, place: int, likeliest: dict[str, str]) -> str:
+    expected = say(
+        "“{read}” … next, most likely: “{likeliest}”, {chance}.",
+        read=letters[: letter + 1],
+        **likeliest,
+    )
+    last_time = say("“{letter}” stands here for the first time.", letter=letters[letter])
+    if place >= 0:
+        last_time = say(
+            "Last time “{next}” came after “{letter}”.",
+            next=letters[place + 1],
+            letter=letters[letter],
+        )
+    return f"{expected} {last_time}"
 
 
 @described(CONTROLS)
@@ -182,4 +204,4 @@ def induction_heads_explorer(
 ) -> Explorer:
     state = partial(induction_heads_state, reader_class=reader_class or LetterReader)
     panels = induction_heads_panels
-    return Explorer("one layer or two", CONTROLS, state, panels, settings, own=reader_class)
+    return Explorer(say("one layer or two"), CONTROLS, state, panels, settings, own=reader_class)

@@ -13,6 +13,7 @@ import torch
 from torch.nn.functional import pad
 
 from chapter3_helpers import masking
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Seed, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
@@ -32,9 +33,9 @@ from chapter3_helpers.softmax import softmax
 from chapter3_helpers.tasks.pronouns import trained_reader
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
-LEARNED, RANDOM = "learned in 03", "random"
-FIRST, SECOND = "−inf, then softmax", "softmax, zero, renormalise"
-WEIGHTS, SCORES, NUMBER = "weights", "masked scores", "one number"
+LEARNED, RANDOM = to_say("learned in 03"), to_say("random")
+FIRST, SECOND = to_say("−inf, then softmax"), to_say("softmax, zero, renormalise")
+WEIGHTS, SCORES, NUMBER = to_say("weights"), to_say("masked scores"), to_say("one number")
 CLICK = {"q": "query", "k": "column", "show": NUMBER}
 SENTENCE = "The dog left the milk in the glass because it was sour"
 
@@ -46,61 +47,64 @@ def _tokens(text: str, matrices: str) -> tuple[str, ...]:
 def _read(text: str, matrices: str) -> tuple[tuple[str, ...], torch.Tensor]:
     if matrices == RANDOM:
         return read_sentence(text)
-    return read_known(text, f"The weight matrices “{RANDOM}” take any sentence.")
+    otherwise = say("The weight matrices “{random}” take any sentence.", random=say(RANDOM))
+    return read_known(text, otherwise)
 
 
 CONTROLS = (
     Buttons(
         "show",
-        "show",
+        say("show"),
         WEIGHTS,
-        "The weights, the scores that softmax is given, or the arithmetic of one of the weights",
+        say(
+            "The weights, the scores that softmax is given, or the arithmetic of one of the weights"
+        ),
         lambda way: way == FIRST,
         options=(WEIGHTS, SCORES, NUMBER),
     ),
     TextField(
         "text",
-        "sentence",
+        say("sentence"),
         SENTENCE,
-        "Type a sentence of your own; the matrices that were learned know 38 words",
+        say("Type a sentence of your own; the matrices that were learned know 38 words"),
     ),
     Steps(
         "tokens_read",
-        "tokens read",
+        say("tokens read"),
         12,
-        "How far the sentence has been read",
+        say("How far the sentence has been read"),
         options=up_to(_tokens),
         play=700,
         to_the_end=True,
     ),
     DropDown(
         "matrices",
-        "weights",
+        say("weights"),
         LEARNED,
-        "Matrices of the reader of notebook 03, or random ones, which take any words",
+        say("Matrices of the reader of notebook 03, or random ones, which take any words"),
         options=(LEARNED, RANDOM),
         presented=False,
     ),
     DropDown(
         "way",
-        "mask",
+        say("mask"),
         FIRST,
-        "Two ways to the same weights",
+        say("Two ways to the same weights"),
         options=(FIRST, SECOND),
         presented=False,
     ),
     Seed(
         "seed",
-        "seed",
+        say("seed"),
         789,
-        "Another seed draws other matrices",
+        say("Another seed draws other matrices"),
         lambda matrices: matrices == RANDOM,
     ),
     Buttons(
         "column",
-        "about",
+        say("about"),
         4,
-        "Whose key the newest token's query meets; later ones are hidden from it",
+        say("Whose key the newest token's query meets; later ones are hidden from it"),
         lambda show, way: show == NUMBER and way == FIRST,
         options=options_of(_tokens, token_options),
         presented=False,
@@ -170,15 +174,25 @@ def masked_by(function: Callable[[torch.Tensor], Any], scores: torch.Tensor) -> 
         ValueError: it returned something else.
     """
     masked = function(scores.clone())
-    said, shape = f"{function.__name__} must return scores", tuple(scores.shape)
+    fault, of = "", {"function": function.__name__}
     if masked is None:
-        raise ValueError(f"{said}, and it returned nothing: is there a return at its end?")
-    if not isinstance(masked, torch.Tensor):
-        raise ValueError(f"{said}, a tensor, got {type(masked).__name__}")
-    if tuple(masked.shape) != shape:
-        raise ValueError(f"{said} {shape}, the shape that it was given, got {tuple(masked.shape)}")
-    if masked.dtype == torch.bool:
-        raise ValueError(f"{said}, −inf where the mask is True, got the mask itself")
+        fault = to_say(
+            "{function} must return scores, and it returned nothing: is there a return at its end?"
+        )
+    elif not isinstance(masked, torch.Tensor):
+        fault = to_say("{function} must return scores, a tensor, got {type}")
+        of["type"] = type(masked).__name__
+    elif masked.shape != scores.shape:
+        fault = to_say(
+            "{function} must return scores {shape}, the shape that it was given, got {got}"
+        )
+        of |= {"shape": tuple(scores.shape), "got": tuple(masked.shape)}
+    elif masked.dtype == torch.bool:
+        fault = to_say(
+            "{function} must return scores, −inf where the mask is True, got the mask itself"
+        )
+    if fault:
+        raise ValueError(say(fault, **of))
     return masked.to(scores.dtype)
 
 
@@ -191,25 +205,31 @@ def fault_of_mask(scores: torch.Tensor, masked: torch.Tensor) -> str:
     'It hides nothing: every token sees the future.'
     """
     if masked.isnan().any():
-        return "There is NaN among its scores: 0 · −inf is NaN. Does masked_fill write the −inf?"
+        return say(
+            "There is NaN among its scores: 0 · −inf is NaN. Does masked_fill write the −inf?"
+        )
     future = causal_mask(len(scores))
     hidden = _hidden(masked, softmax(masked))
     seen = future & ~hidden
     if (hidden & ~future).tril(-1).any():
-        also = ", and the future is seen" if seen.any() else ""
-        return f"It hides words that were already read{also}: the future is above the diagonal."
+        if seen.any():
+            return say(
+                "It hides words that were already read, and the future is seen: the future is "
+                "above the diagonal."
+            )
+        return say("It hides words that were already read: the future is above the diagonal.")
     if hidden.diagonal().any():
-        return "It hides a token from itself too: on the diagonal nothing is hidden."
+        return say("It hides a token from itself too: on the diagonal nothing is hidden.")
     if seen.any() and not torch.equal(masked[seen], scores[seen]):
-        return (
+        return say(
             "It changes scores of the future, and they still get a weight: only e to the −inf is 0."
         )
     if seen.any() and not hidden.any():
-        return "It hides nothing: every token sees the future."
+        return say("It hides nothing: every token sees the future.")
     if seen.any():
-        return "A part of the future is seen: does the mask begin right above the diagonal?"
+        return say("A part of the future is seen: does the mask begin right above the diagonal?")
     if not torch.equal(masked[~future], scores[~future]):
-        return "It changes scores that may be seen: all but the future stays as it was."
+        return say("It changes scores that may be seen: all but the future stays as it was.")
     return ""
 
 
@@ -235,9 +255,11 @@ def masking_panels(
         "marked_column": None if key is None or key >= read else key,
         "click": click,
     }
-    matrix = Matrix("attention weights", weights, tokens, **look)
+    matrix = Matrix(say("attention weights"), weights, tokens, **look)
     if show == SCORES and way == FIRST:
-        matrix = Matrix("masked scores, scaled", state.masked_scores, tokens, signed=True, **look)
+        matrix = Matrix(
+            say("masked scores, scaled"), state.masked_scores, tokens, signed=True, **look
+        )
     if number:
         projected = state.queries, state.keys, state.values
         later = (0, length - read, 0, length - read)  # nothing is seen of what is not read yet
@@ -245,39 +267,46 @@ def masking_panels(
         gone = pad(hidden, later, value=True)
         path = NumberPath(state.sentence, row, key, *projected, hidden=gone, masked=every)
         return [Note(_note(state, way, own, row)), matrix, path]
-    visible = f"{int((~hidden).sum())} of {read * read}"
-    facts = Facts(
-        {"visible cells": visible, "computed by": _computed_by(state, way, own)}, "the triangle"
-    )
-    return [Note(_note(state, way, own, row)), matrix, facts]
+    facts = {
+        say("visible cells"): say(
+            "{visible} of {all}", visible=int((~hidden).sum()), all=read * read
+        ),
+        say("computed by"): _computed_by(state, way, own),
+    }
+    return [Note(_note(state, way, own, row)), matrix, Facts(facts, say("the triangle"))]
 
 
 def _computed_by(state: MaskingState, way: str, own: bool) -> str:
     name = state.computed_by.__name__
     if own and way == FIRST:
-        return f"{name}, as it stands in your notebook"
-    return f"{name} of chapter3_helpers, not by a cell of yours"
+        return say("{function}, as it stands in your notebook", function=name)
+    return say("{function} of chapter3_helpers, not by a cell of yours", function=name)
 
 
 def _note(state: MaskingState, way: str, own: bool, row: int) -> str:
     """Return how much was read, and what the token of a row looks at, of what it can see."""
     tokens, weights, read = state.tokens, state.weights[row], len(state.tokens)
     seen = 1 + max(n for n, hides in enumerate(state.hidden[row]) if not hides or n == row)
-    said = [f"{read} of {len(state.whole)} tokens read."]
+    said = [say("{read} of {all} tokens read.", read=read, all=len(state.whole))]
     if own and way == FIRST:
         name = state.computed_by.__name__
-        said = [f"This is {name} as it stands in your notebook.", state.fault, *said]
+        this_is = say("This is {name} as it stands in your notebook.", name=name)
+        said = [this_is, state.fault, *said]
     if weights.isnan().any():
-        said.append(f"The weights of “{tokens[row]}” are no numbers.")
+        said.append(say("The weights of “{token}” are no numbers.", token=tokens[row]))
     else:
-        said.append(f"{looks(tokens[row], weights[:seen], tokens[:seen])}.")
+        said.append(say("{looks}.", looks=looks(tokens[row], weights[:seen], tokens[:seen])))
     change = (state.weights - state.whole[:read, :read])[:-1].abs().nan_to_num(1.0)
     if read > 1 and not (state.fault and read == len(state.whole)):  # that would say nothing
-        still = "will not change any more" if change.max() < 1e-4 else "will still change"
-        said.append(f"The rows above {still}.")
+        final = change.max() < 1e-4
+        settled = say("The rows above will not change any more.")
+        said.append(settled if final else say("The rows above will still change."))
     if way == SECOND:
         said.append(
-            f"This way masks weights, not scores: the buttons of “show” belong to “{FIRST}”."
+            say(
+                "This way masks weights, not scores: the buttons of “show” belong to “{first}”.",
+                first=say(FIRST),
+            )
         )
     return " ".join(filter(None, said))
 
@@ -286,11 +315,11 @@ def _note(state: MaskingState, way: str, own: bool, row: int) -> str:
 def masking_explorer(
     mask_scores: Callable[[torch.Tensor], torch.Tensor] | None = None, **settings: Any
 ) -> Explorer:
-    name, own = "causal mask", mask_scores
+    name, own = say("causal mask"), mask_scores
     if own is not None:
         if not callable(own) or not hasattr(own, "__name__"):
             raise TypeError(f"mask_scores must be a function of scores, got {own!r}")
-        name = f"causal mask, as {own.__name__} computes it"
+        name = say("causal mask, as {function} computes it", function=own.__name__)
     state = partial(masking_state, mask_scores=own or masking.mask_scores)
     panels = partial(masking_panels, own=own is not None)
     return Explorer(name, CONTROLS, state, panels, settings, own=own)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
+from chapter3_helpers._language import say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Buttons, Slider, TextField
 from chapter3_helpers.explorers.core.inputs import CLICK_CELL, clicked_cell, clicked_query_and_key
@@ -19,22 +20,22 @@ from chapter3_helpers.tasks import who_whom
 CONTROLS = (
     Buttons(
         "learners",
-        "heads",
+        say("heads"),
         2,
-        "The total width is the same",
-        options=[("one, 32 wide", 1), ("two, 16 wide", 2)],
+        say("The total width is the same"),
+        options=[(say("one, 32 wide"), 1), (say("two, 16 wide"), 2)],
     ),
     Slider(
         "step",
-        "batches of training",
+        say("batches of training"),
         400,
-        "How long they have learned",
+        say("How long they have learned"),
         low=0,
         high=400,
         step=10,
         play=200,
     ),
-    TextField("names", "sentence", "Ann thanked Bob", "Any three words: who, verb, whom"),
+    TextField("names", say("sentence"), "Ann thanked Bob", say("Any three words: who, verb, whom")),
     *clicked_query_and_key(lambda names: who_whom.encode(names)[0]),
 )
 
@@ -67,12 +68,10 @@ def multihead_wrapper_panels(
 ) -> list[Panel]:
     """Return what the full stop sees in every head, and what the reader answers."""
     tokens, rows = state.tokens, state.weights[:, -1]  # (H, T)
-    names = [f"head {head}" for head in range(len(rows))] if len(rows) > 1 else ["the head"]
-    who, whom = state.answer
-    right = [who == tokens[0], whom == tokens[2]]
-    verdict = "both right" if all(right) else "one right" if any(right) else "both wrong"
-    sentence = " ".join(tokens[:-1])
-    title = "where the full stop looks"
+    names = [say("head {head}", head=head) for head in range(len(rows))]
+    if len(rows) == 1:
+        names = [say("the head")]
+    title = say("where the full stop looks")
     head, column = clicked_cell(query, key, rows)
     path = []
     if head is not None:
@@ -80,17 +79,14 @@ def multihead_wrapper_panels(
         asked, hidden = (len(tokens) - 1, column), causal_mask(len(tokens))
         path = [NumberPath(tokens, *asked, *(each[head] for each in vectors), hidden=hidden)]
     return [
-        Note(
-            f"After {step} batches, “{sentence}” – who? “{who}”. Whom? “{whom}”: "
-            f"{verdict}. The loss on one batch is {state.loss:.2f}."
-        ),
-        Lines(title, rows, names, tokens, sides="from head to token", click=CLICK_CELL),
+        Note(_note(state, step)),
+        Lines(title, rows, names, tokens, sides=say("from head to token"), click=CLICK_CELL),
         Matrix(
             title,
             rows,
             names,
             tokens,
-            corner=("head", KEY_LABEL),
+            corner=(say("head"), say(KEY_LABEL)),
             marked_row=head,
             marked_column=column,
             click=CLICK_CELL,
@@ -99,9 +95,25 @@ def multihead_wrapper_panels(
     ]
 
 
+def _note(state: MultiHeadWrapperState, step: int) -> str:
+    (who, whom), tokens = state.answer, state.tokens
+    right = (who == tokens[0]) + (whom == tokens[2])
+    verdict = (say("both wrong"), say("one right"), say("both right"))[right]
+    answer = say(
+        "After {step} batches, “{sentence}” – who? “{who}”. Whom? “{whom}”: {verdict}.",
+        step=step,
+        sentence=" ".join(tokens[:-1]),
+        who=who,
+        whom=whom,
+        verdict=verdict,
+    )
+    loss = say("The loss on one batch is {loss}.", loss=f"{state.loss:.2f}")
+    return f"{answer} {loss}"
+
+
 multihead_wrapper_explorer = explorer_function(
     "multihead_wrapper_explorer",
-    "several heads",
+    say("several heads"),
     CONTROLS,
     multihead_wrapper_state,
     multihead_wrapper_panels,

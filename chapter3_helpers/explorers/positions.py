@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.diagrams import Diagram, Plane
 from chapter3_helpers.explorers.core.controls import (
@@ -43,8 +44,8 @@ from chapter3_helpers.positions import (
 from chapter3_helpers.softmax import softmax
 from chapter3_helpers.trainable_qkv import SelfAttention_v1
 
-NONE, LEARNED, SINUSOIDS = "none", "learned", "sinusoids"
-LINEAR, ALIBI, ROTARY = "linear bias", "ALiBi", "rotary"
+NONE, LEARNED, SINUSOIDS = to_say("none"), to_say("learned"), to_say("sinusoids")
+LINEAR, ALIBI, ROTARY = to_say("linear bias"), "ALiBi", to_say("rotary")
 THETAS = (1.0, 2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
 TABLE = 512  # positions that the learned table has a vector for
 REACH = 12  # how far the curve goes to either side
@@ -70,19 +71,30 @@ SWAPPED = options_of(read_tokens, _swapped)
 CONTROLS = (
     Buttons(
         "scheme",
-        "positions",
+        say("positions"),
         ROTARY,
-        "How attention is told about order",
-        options=[(way, way) for way in (NONE, LEARNED, SINUSOIDS, LINEAR, ALIBI, ROTARY)],
+        say("How attention is told about order"),
+        options=(NONE, LEARNED, SINUSOIDS, LINEAR, ALIBI, ROTARY),
     ),
-    TextField("text", "sentence", "the oven cooked the bread so", "Type a sentence of your own"),
-    Buttons("first", "swap", 1, "Its place is swapped with the next one's", options=SWAPPED),
-    Buttons("second", "with", 4, "Pick the same word to swap nothing", options=SWAPPED),
+    TextField(
+        "text",
+        say("sentence"),
+        "the oven cooked the bread so",
+        say("Type a sentence of your own"),
+    ),
+    Buttons(
+        "first",
+        say("swap"),
+        1,
+        say("Its place is swapped with the next one's"),
+        options=SWAPPED,
+    ),
+    Buttons("second", say("with"), 4, say("Pick the same word to swap nothing"), options=SWAPPED),
     Slider(
         "start",
-        "starts at",
+        say("starts at"),
         0,
-        "Where in a longer text the sentence stands",
+        say("Where in a longer text the sentence stands"),
         low=0,
         high=200,
         play=200,
@@ -91,20 +103,32 @@ CONTROLS = (
         "theta",
         "theta",
         10_000.0,
-        "The larger, the slower the second pair of numbers turns",
+        say("The larger, the slower the second pair of numbers turns"),
         lambda scheme: scheme == ROTARY,
         options=[(f"{theta:,.0f}", theta) for theta in THETAS],
     ),
     Slider(
-        "num_heads", "heads", 8, "How many heads share out the slopes", _is_alibi, low=1, high=12
+        "num_heads",
+        say("heads"),
+        8,
+        say("How many heads share out the slopes"),
+        _is_alibi,
+        low=1,
+        high=12,
     ),
-    Switch("causal", "hide the future", False, "The causal mask, in addition", presented=False),
-    Seed("seed", "seed", 123, "Another seed draws other weight matrices"),
+    Switch(
+        "causal",
+        say("hide the future"),
+        False,
+        say("The causal mask, in addition"),
+        presented=False,
+    ),
+    Seed("seed", say("seed"), 123, say("Another seed draws other weight matrices")),
     Thumbnails(
         "head",
-        "head: slope",
+        say("head: slope"),
         0,
-        "Which head to read, and its slope",
+        say("Which head to read, and its slope"),
         _is_alibi,
         options=_head_options,
     ),
@@ -242,34 +266,37 @@ def positions_panels(
     scores = torch.cat([*state.curves.values()])
     scores = scores[scores.isfinite()].tolist()
     slope = alibi_slopes(num_heads)[head].item()
-    title = f"weights, positions: {scheme}"
+    title = say("weights, positions: {scheme}", scheme=say(scheme))
     if scheme == ALIBI:
-        title = f"weights of head {head}, slope {slope:.3g}"
+        title = say("weights of head {head}, slope {slope}", head=head, slope=f"{slope:.3g}")
     cell = clicked_cell(query, key, state.weights)
     matrix = Matrix(title, state.weights, tokens, hidden=hidden, beside=True)
     return [
         Note(_note(state, scheme, first, second, start)),
         *([Heads(state.heads, hidden)] if scheme == ALIBI else []),
         Curves(
-            f"score of “{tokens[last]}” asking “{tokens[first]}”",
-            "key's position minus query's position",
-            "score",
+            say("score of “{asker}” asking “{asked}”", asker=tokens[last], asked=tokens[first]),
+            say("key's position minus query's position"),
+            say("score"),
             torch.arange(-REACH, REACH + 1),
-            {f"starts at {begin}": curve for begin, curve in state.curves.items()},
+            {
+                say("starts at {position}", position=begin): curve
+                for begin, curve in state.curves.items()
+            },
             mark=first - last if last - first <= REACH else None,
             limits=(2 * math.floor(min(scores) / 2), 2 * math.ceil(max(scores) / 2)),
         ),
         *([_hands(state, first)] if scheme == ROTARY else []),
         Matrix(
-            f"what “{tokens[last]}” gives each word",
+            say("what “{token}” gives each word", token=tokens[last]),
             torch.stack([state.weights[-1], state.swapped]),
-            ["as typed", "swapped"],
+            [say("as typed"), say("swapped")],
             tokens,
-            corner=("order", "word"),
+            corner=(say("order"), say("word")),
             sides=("", ""),  # nothing here can be clicked, so nothing is pointed at
         ),
         *weights_and_path(matrix, *cell, state.queries, state.keys, bias=state.bias),
-        Facts(_facts(scheme, theta, slope), "what tells the order"),
+        Facts(_facts(scheme, theta, slope), say("what tells the order")),
     ]
 
 
@@ -278,7 +305,7 @@ def _hands(state: PositionsState, first: int) -> Flow:
     pairs = torch.stack([state.queries[-1], state.keys[first]]).view(2, 2, 2)
     planes = [
         Plane(
-            name=f"{speed} pair",
+            name=name,
             at=(0, place),
             vectors=pairs[:, place],
             labels=[state.tokens[-1], state.tokens[first]],
@@ -286,44 +313,49 @@ def _hands(state: PositionsState, first: int) -> Flow:
             angle=(0, 1),
             size=190,
         )
-        for place, speed in enumerate(("fast", "slow"))
+        for place, name in enumerate((say("fast pair"), say("slow pair")))
     ]
-    return Flow(Diagram("Both turn", planes), beside=True, narrow=True)
+    return Flow(Diagram(say("Both turn"), planes), beside=True, narrow=True)
 
 
 def _note(state: PositionsState, scheme: str, first: int, second: int, start: int) -> str:
     tokens, last = state.tokens, state.tokens[-1]
     swapped = (state.swapped - state.weights[-1]).abs().max().item()
     moved = (state.weights - state.unmoved).abs().max().item()
-    does = f"a weight of “{last}” by {swapped:.2g}" if swapped > SAME else f"nothing for “{last}”"
-    said = f"Swapping “{tokens[first]}” and “{tokens[second]}” changes {does}."
+    said = to_say("Swapping “{first}” and “{second}” changes nothing for “{last}”.")
     if first == second:
-        said = "Nothing is swapped."
+        said = to_say("Nothing is swapped.")
+    elif swapped > SAME:
+        said = to_say("Swapping “{first}” and “{second}” changes a weight of “{last}” by {change}.")
+    swap = {"first": tokens[first], "second": tokens[second], "change": f"{swapped:.2g}"}
+    does = to_say("Moving the sentence by {start} changes a weight by {change}.")
     if start == 0:
-        return f"{said} Move the sentence: do the weights change? Does the curve?"
-    does = f"a weight by {moved:.2g}"
-    if moved <= SAME:
-        reason = "no position is known" if scheme == NONE else "only the distance counts"
-        does = f"nothing: {reason}"
-    return f"{said} Moving the sentence by {start} changes {does}."
+        does = to_say("Move the sentence: do the weights change? Does the curve?")
+    elif moved <= SAME and scheme == NONE:
+        does = to_say("Moving the sentence by {start} changes nothing: no position is known.")
+    elif moved <= SAME:
+        does = to_say("Moving the sentence by {start} changes nothing: only the distance counts.")
+    return f"{say(said, last=last, **swap)} {say(does, start=start, change=f'{moved:.2g}')}"
 
 
 def _facts(scheme: str, theta: float, slope: float) -> dict[str, str]:
     if scheme == LEARNED:
-        return {"added to every token": f"a row of an untrained table ({TABLE}, 4), times ten"}
+        row = say("a row of an untrained table ({positions}, 4), times ten", positions=TABLE)
+        return {say("added to every token"): row}
     if scheme == SINUSOIDS:
-        return {"added to every token": "cosine and sine of a fast and of a slow hand"}
-    if scheme == LINEAR:
-        return {"added to every score": "−1 for each position between query and key"}
-    if scheme == ALIBI:
-        return {"added to every score": f"−{slope:.3g} for each position between query and key"}
+        hands = say("cosine and sine of a fast and of a slow hand")
+        return {say("added to every token"): hands}
+    if scheme in (LINEAR, ALIBI):
+        falls = f"{slope:.3g}" if scheme == ALIBI else "1"
+        bias = say("−{slope} for each position between query and key", slope=falls)
+        return {say("added to every score"): bias}
     if scheme == ROTARY:
-        speeds = rotary_frequencies(4, 2, theta)[1].angle().tolist()
-        each = " and ".join(f"{speed:.3g}" for speed in speeds)
-        return {"queries and keys are turned by": f"{each} radians for each position"}
-    return {"added to tokens and scores": "nothing"}
+        fast, slow = (f"{x:.3g}" for x in rotary_frequencies(4, 2, theta)[1].angle().tolist())
+        turn = say("{fast} and {slow} radians for each position", fast=fast, slow=slow)
+        return {say("queries and keys are turned by"): turn}
+    return {say("added to tokens and scores"): say("nothing")}
 
 
 positions_explorer = explorer_function(
-    "positions_explorer", "positions", CONTROLS, positions_state, positions_panels
+    "positions_explorer", say("positions"), CONTROLS, positions_state, positions_panels
 )

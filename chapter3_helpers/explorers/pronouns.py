@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Buttons, Steps, TextField
 from chapter3_helpers.explorers.core.drawings import Curves
@@ -17,6 +18,7 @@ from chapter3_helpers.explorers.core.inputs import (
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Bars, Note, Panel, UnreadableError
+from chapter3_helpers.explorers.core.style import quoted
 from chapter3_helpers.explorers.core.widget import explorer_function
 from chapter3_helpers.tasks.pronouns import (
     PRONOUNS,
@@ -32,7 +34,7 @@ from chapter3_helpers.tasks.pronouns import (
 SENTENCE = "The dog left the milk in the glass because it was sour"
 BATCHES = (*range(0, 100, 5), *range(100, 501, 100))
 SMOOTH = 5  # batches whose losses make one point of the curve
-ROW, NUMBER = "where it looks", "one number"
+ROW, NUMBER = to_say("where it looks"), to_say("one number")
 CLICK = {"q": "query", "k": "column", "show": NUMBER}
 
 
@@ -46,11 +48,12 @@ def read_known(text: str, otherwise: str = "") -> tuple[tuple[str, ...], torch.T
     read_tokens(text)  # refuses what can't be drawn
     words = split_words(text)
     if not words:
-        raise ValueError("Type at least one word.")
-    unknown = list(dict.fromkeys(f"“{word}”" for word in words if word.lower() not in WORDS))
+        raise ValueError(say("Type at least one word."))
+    unknown = list(dict.fromkeys(quoted(word) for word in words if word.lower() not in WORDS))
     if unknown:
-        said = f"The reader does not know {' or '.join(unknown[:3])}. {otherwise}".strip()
-        raise UnreadableError(said, f"The {len(WORDS)} words that it knows", known_words())
+        said = say("The reader does not know {words}.", words=say(" or ").join(unknown[:3]))
+        summary = say("The {count} words that it knows", count=len(WORDS))
+        raise UnreadableError(f"{said} {otherwise}".strip(), summary, known_words())
     return words, encode(text)[1]
 
 
@@ -61,23 +64,23 @@ def _tokens(text: str) -> tuple[str, ...]:
 CONTROLS = (
     Buttons(
         "show",
-        "show",
+        say("show"),
         ROW,
-        "Where the adjective looks, or the arithmetic of one of its weights",
+        say("Where the adjective looks, or the arithmetic of one of its weights"),
         options=(ROW, NUMBER),
     ),
-    Steps("batches", "batches", 45, "How long it has learned", options=BATCHES, play=400),
+    Steps("batches", say("batches"), 45, say("How long it has learned"), options=BATCHES, play=400),
     TextField(
         "text",
-        "sentence",
+        say("sentence"),
         SENTENCE,
-        "Type a sentence of its 38 words, with one adjective and a noun that it fits",
+        say("Type a sentence of its 38 words, with one adjective and a noun that it fits"),
     ),
     Buttons(
         "column",
-        "about",
+        say("about"),
         4,
-        "Whose key the adjective's query meets",
+        say("Whose key the adjective's query meets"),
         lambda show: show == NUMBER,
         options=options_of(_tokens, token_options),
         presented=False,
@@ -127,8 +130,8 @@ def pronouns_panels(
     path of one number in place of the loss."""
     tokens, adjective = state.tokens, state.answer.adjective
     row = adjective if query is None or show == ROW else query
-    lines = Lines("attention weights", state.weights, tokens, marked_row=row, click=CLICK)
-    named_row = f"what “it” is, by the row of “{tokens[adjective]}”"
+    lines = Lines(say("attention weights"), state.weights, tokens, marked_row=row, click=CLICK)
+    named_row = say("what “it” is, by the row of “{token}”", token=tokens[adjective])
     says = Bars(named_row, PRONOUNS, state.probabilities, decimals=2, beside=True)
     note = Note(_note(batches, state, row))
     if show == NUMBER:
@@ -140,7 +143,7 @@ def pronouns_panels(
         note,
         lines,
         Bars(
-            f"where “{tokens[adjective]}” looks",
+            say("where “{token}” looks", token=tokens[adjective]),
             [f"{i} {token}" for i, token in enumerate(tokens)],
             state.row,
             decimals=2,
@@ -148,11 +151,11 @@ def pronouns_panels(
             click={"k": "column", "show": NUMBER, "query": adjective},
         ),
         Curves(
-            "loss, by batches",
-            "batches",
-            "loss",
+            say("loss, by batches"),
+            say("batches"),
+            say("loss"),
             torch.arange(len(losses)) * SMOOTH + SMOOTH / 2,
-            {f"mean of {SMOOTH} batches": losses},
+            {say("mean of {batches} batches", batches=SMOOTH): losses},
             mark=batches,
         ),
         says,
@@ -162,22 +165,29 @@ def pronouns_panels(
 def _note(batches: int, state: PronounsState, row: int) -> str:
     """Return what the token of a row looks at; of the adjective, what that says, too."""
     tokens, answer, weights = state.tokens, state.answer, state.weights[row]
-    noun = tokens[answer.noun]
     if weights.max() - weights.min() < 0.08:
-        looking = f"“{tokens[row]}” looks at everything nearly alike"
+        looking = say("“{token}” looks at everything nearly alike", token=tokens[row])
     else:
         looking = looks(tokens[row], weights, tokens)
     if row != answer.adjective:
-        asked = f"Only the row of “{tokens[answer.adjective]}” is trained and gives the pronoun."
-        return f"After {batches} batches {looking}. {asked}"
-    said = PRONOUNS[int(state.probabilities.argmax())]
-    if said == answer.pronoun:
-        verdict = f"and says “{said}”, which is right: “{noun}” is meant."
-    else:
-        verdict = f"and says “{said}”; “{noun}” is meant, which is “{answer.pronoun}”."
-    return f"After {batches} batches {looking}, {verdict}"
+        said = say("After {batches} batches {looks}.", batches=batches, looks=looking)
+        asked = say(
+            "Only the row of “{token}” is trained and gives the pronoun.",
+            token=tokens[answer.adjective],
+        )
+        return f"{said} {asked}"
+    pronoun = PRONOUNS[int(state.probabilities.argmax())]
+    verdict = to_say(
+        "After {batches} batches {looks}, and says “{said}”; “{noun}” is meant, which is “{right}”."
+    )
+    if pronoun == answer.pronoun:
+        verdict = to_say(
+            "After {batches} batches {looks}, and says “{said}”, which is right: “{noun}” is meant."
+        )
+    noun, right = tokens[answer.noun], answer.pronoun
+    return say(verdict, batches=batches, looks=looking, said=pronoun, noun=noun, right=right)
 
 
 pronouns_explorer = explorer_function(
-    "pronouns_explorer", "learning to find a noun", CONTROLS, pronouns_state, pronouns_panels
+    "pronouns_explorer", say("learning to find a noun"), CONTROLS, pronouns_state, pronouns_panels
 )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._language import say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
@@ -25,7 +26,7 @@ from chapter3_helpers.recurrent import BahdanauDecoder, EncoderDecoder, tokenize
 from chapter3_helpers.tasks.translators import trained_translator, translate
 
 LONGEST = 24
-ONE_STATE, LOOKING_BACK = "one state", "looking back"
+ONE_STATE, LOOKING_BACK = say("one state"), say("looking back")
 
 
 def _letters(word: str) -> str:
@@ -33,12 +34,12 @@ def _letters(word: str) -> str:
 
 
 CONTROLS = (
-    TextField("word", "word", "understanding", "Type a word of your own, letters a to z"),
+    TextField("word", say("word"), "understanding", say("Type a word of your own, letters a to z")),
     Steps(
         "read",
-        "letters read",
+        say("letters read"),
         10,
-        "How much of the word is to be translated",
+        say("How much of the word is to be translated"),
         options=up_to(_letters),
         play=900,
         returns_to=lambda: LONGEST,  # the end of any word
@@ -76,14 +77,20 @@ def recurrent_state(*, word: str, read: int) -> RecurrentState:
 def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | None) -> list[Panel]:
     """Return what both write, and where the one with attention looks."""
     letters, right = state.letters, state.letters[::-1].upper()
-    written = {"right": right, ONE_STATE: state.plain, LOOKING_BACK: state.better}
+    written = {say("right"): right, ONE_STATE: state.plain, LOOKING_BACK: state.better}
     places = [str(place + 1) for place in range(len(letters))]
     hits = {
         name: [float(a == b) for a, b in zip(text, right, strict=True)]
         for name, text in written.items()
     }
-    said = ", ".join(
-        f"{name} {sum(hits[name]):.0f} of {len(right)}" for name in (ONE_STATE, LOOKING_BACK)
+    said = say(
+        "“{letters}” is to become “{right}”. Letters right: one state {one} of {all}, looking back "
+        "{back} of {all}.",
+        letters=letters,
+        right=right,
+        one=f"{sum(hits[ONE_STATE]):.0f}",
+        back=f"{sum(hits[LOOKING_BACK]):.0f}",
+        all=len(right),
     )
     named = [f"{place} {letter}" for place, letter in zip(places, letters, strict=True)]
     out = [f"{place} {letter}" for place, letter in zip(places, state.better, strict=True)]
@@ -96,22 +103,22 @@ def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | Non
         vectors, v = (model.W_query(asking), model.W_key(states), states), model.v.weight[0]
         path = [NumberPath(named, row, column, *vectors, additive=v, askers=out)]
     return [
-        Note(f"“{letters}” is to become “{right}”. Letters right: {said}."),
+        Note(said),
         Lines(
             LOOKING_BACK,
             state.weights,
             out,
             named,
             marked_row=row,
-            sides="from letter written to letter read",
+            sides=say("from letter written to letter read"),
             click=CLICK_CELL,
         ),
         Matrix(
-            "what they write; dark is right",
+            say("what they write; dark is right"),
             torch.tensor([*hits.values()]),
             list(written),
             places,
-            corner=("written by", "letter written"),
+            corner=(say("written by"), say("letter written")),
             sides=("", "query"),
             texts=list(written.values()),
             beside=True,
@@ -122,5 +129,5 @@ def recurrent_panels(state: RecurrentState, *, query: int | None, key: int | Non
 
 
 recurrent_explorer = explorer_function(
-    "recurrent_explorer", "two translators", CONTROLS, recurrent_state, recurrent_panels
+    "recurrent_explorer", say("two translators"), CONTROLS, recurrent_state, recurrent_panels
 )

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._language import say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.dot_products import attention_scores
 from chapter3_helpers.explorers.core.controls import Buttons, Steps
@@ -27,32 +28,33 @@ def own_score(token: int) -> float:
 def _score_options(token: int) -> list[tuple[str, float]]:
     own = own_score(token)
     return [
-        (brief(score) + " (as it was)" * (score == own), score) for score in sorted({*SCORES, own})
+        (say("{value} (as it was)", value=brief(score)) if score == own else brief(score), score)
+        for score in sorted({*SCORES, own})
     ]
 
 
 CONTROLS = (
     Buttons(
         "token",
-        "change the score of",
+        say("change the score of"),
         TOKENS.index("step"),
-        "Which token gets another score",
+        say("Which token gets another score"),
         options=[(token, i) for i, token in enumerate(TOKENS)],
     ),
     Steps(
         "score",
-        "to",
+        say("to"),
         -2.0,
-        "The score that this token gets",
+        say("The score that this token gets"),
         options=_score_options,
         returns_to=own_score,
         returns_when=("token",),
     ),
     Steps(
         "temperature",
-        "temperature",
+        say("temperature"),
         1.0,
-        "Every score is divided by it before softmax",
+        say("Every score is divided by it before softmax"),
         options=[(f"{temperature:g}", temperature) for temperature in TEMPERATURES],
     ),
     clicked_query_and_key(lambda: TOKENS)[1],
@@ -92,7 +94,7 @@ def softmax_panels(state: SoftmaxState, *, temperature: float, key: int | None) 
     return [
         Note(_note(weights, shares, temperature)),
         Bars(
-            "softmax: what “journey” spends on each",
+            say("softmax: what “journey” spends on each"),
             labels,
             weights,
             side="key",
@@ -100,26 +102,33 @@ def softmax_panels(state: SoftmaxState, *, temperature: float, key: int | None) 
             marked_row=key,
             scale=shares,
         ),
-        Bars("divided by the sum", labels, shares, beside=True, scale=weights),
+        Bars(say("divided by the sum"), labels, shares, beside=True, scale=weights),
         *path,
     ]
 
 
 def _note(weights: torch.Tensor, shares: torch.Tensor, temperature: float) -> str:
-    said = f"“{TOKENS[int(weights.argmax())]}” gets most, {weights.max():.0%} of the total"
+    most = {"token": TOKENS[int(weights.argmax())], "share": f"{weights.max():.0%}"}
+    said = say("Softmax: “{token}” gets most, {share} of the total.", **most)
     if weights.max() - weights.min() < 0.02:
-        said = "every weight is close to 1/6"
+        said = say("Softmax: every weight is close to 1/6.")
     elif weights.max() > 0.99:
-        said = f"“{TOKENS[int(weights.argmax())]}” takes nearly everything"
+        said = say("Softmax: “{token}” takes nearly everything.", **most)
+    low, high = (f"{share:.0%}".replace("-", "−") for share in (shares.min(), shares.max()))
+    give = say(
+        "Divided by their sum, the scores give shares from {low} to {high}.", low=low, high=high
+    )
     if (shares >= 0).all():
-        give = f"most to “{TOKENS[int(shares.argmax())]}”, {shares.max():.0%}"
-    else:
-        low, high = (f"{share:.0%}".replace("-", "−") for share in (shares.min(), shares.max()))
-        give = f"shares from {low} to {high}"
-    said = f"Softmax: {said}. Divided by their sum, the scores give {give}."
-    if temperature != 1:
-        said += f" In brackets: each score divided by the temperature, {temperature:g}."
-    return said
+        give = say(
+            "Divided by their sum, the scores give most to “{token}”, {share}.",
+            token=TOKENS[int(shares.argmax())],
+            share=high,
+        )
+    brackets = say(
+        "In brackets: each score divided by the temperature, {temperature}.",
+        temperature=f"{temperature:g}",
+    )
+    return f"{said} {give}" if temperature == 1 else f"{said} {give} {brackets}"
 
 
 softmax_explorer = explorer_function(

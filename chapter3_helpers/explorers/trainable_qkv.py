@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import torch
 
+from chapter3_helpers._language import say
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.explorers.core.controls import Clicked, Seed, Steps
 from chapter3_helpers.explorers.core.drawings import Curves
@@ -25,8 +26,8 @@ DRAWS = 300  # of queries and keys: with 12 the curve of most seeds turned back 
 ROWS = 6 * DRAWS
 
 CONTROLS = (
-    Steps("head_dim", "D", 64, "Numbers in a query and a key", options=WIDTHS, play=1200),
-    Seed("seed", "seed", 123, "Another seed draws other queries and keys"),
+    Steps("head_dim", "D", 64, say("Numbers in a query and a key"), options=WIDTHS, play=1200),
+    Seed("seed", say("seed"), 123, say("Another seed draws other queries and keys")),
     *clicked_query_and_key(lambda: TOKENS),
     Clicked(
         "matrix",
@@ -80,8 +81,8 @@ def trainable_qkv_panels(
 ) -> list[Panel]:
     """Return both weight matrices, and the slopes at every width for this seed."""
     titles = {
-        UNSCALED: "weights without the division",
-        SCALED: "weights with the division",
+        UNSCALED: say("weights without the division"),
+        SCALED: say("weights with the division"),
     }
     panels: list[Panel] = [Note(_note(head_dim, state))]
     for way, weights in {UNSCALED: state.unscaled, SCALED: state.scaled}.items():
@@ -92,13 +93,13 @@ def trainable_qkv_panels(
         panels += weights_and_path(shown, row, column, *vectors, scaled=scaled, of=title)
     states = [trainable_qkv_state(head_dim=width, seed=seed) for width in WIDTHS]
     curves = Curves(
-        f"slope of softmax, mean of {ROWS} random rows",
+        say("slope of softmax, mean of {rows} random rows", rows=ROWS),
         "D",
-        "slope",
+        say("slope"),
         WIDTHS,
         {
-            "without the division": [state.slopes[0] for state in states],
-            "divided by sqrt(D)": [state.slopes[1] for state in states],
+            say("without the division"): [state.slopes[0] for state in states],
+            say("divided by sqrt(D)"): [state.slopes[1] for state in states],
         },
         mark=head_dim,
         log="x",
@@ -109,16 +110,20 @@ def trainable_qkv_panels(
 
 def _note(head_dim: int, state: TrainableQKVState) -> str:
     if head_dim == 1:
-        return "At D = 1 both are the same: the divisor is 1."
+        return say("At D = 1 both are the same: the divisor is 1.")
     (slope, scaled_slope), (largest, scaled_largest) = state.slopes, state.largest
-    return (
-        f"The slope of softmax is {slope:.2f} without the division and {scaled_slope:.2f} with it. "
-        f"The largest weight of a row is {largest:.2f} without the division and "
-        f"{scaled_largest:.2f} with it. These are means of {ROWS} random rows; the matrices show 6 "
-        "of them."
+    return say(
+        "The slope of softmax is {slope} without the division and {scaled_slope} with it. "
+        "The largest weight of a row is {largest} without the division and {scaled_largest} with "
+        "it. These are means of {rows} random rows; the matrices show 6 of them.",
+        slope=f"{slope:.2f}",
+        scaled_slope=f"{scaled_slope:.2f}",
+        largest=f"{largest:.2f}",
+        scaled_largest=f"{scaled_largest:.2f}",
+        rows=ROWS,
     )
 
 
 trainable_qkv_explorer = explorer_function(
-    "trainable_qkv_explorer", "scaling", CONTROLS, trainable_qkv_state, trainable_qkv_panels
+    "trainable_qkv_explorer", say("scaling"), CONTROLS, trainable_qkv_state, trainable_qkv_panels
 )

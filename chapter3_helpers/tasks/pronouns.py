@@ -19,6 +19,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers.tasks.training import Trained, minimise, trained
 from chapter3_helpers.trainable_qkv import SelfAttention_v2
 
@@ -32,6 +33,11 @@ ADJECTIVES = {  # what can be said of each kind, and here of no other
     "animal": ("hungry", "thirsty", "sleepy", "shy"),
     "drink": ("sour", "salty", "sweet", "bitter"),
     "vessel": ("cracked", "chipped", "leaky", "broken"),
+}
+ONLY = {  # what is said where there is no noun of the adjective's kind
+    "animal": to_say("Here only an animal can be {adjective}. The sentence needs {nouns}."),
+    "drink": to_say("Here only a drink can be {adjective}. The sentence needs {nouns}."),
+    "vessel": to_say("Here only a vessel can be {adjective}. The sentence needs {nouns}."),
 }
 VERBS = ("left", "found", "saw")
 PRONOUN_OF = {noun: PRONOUNS[i // 2] for nouns in NOUNS.values() for i, noun in enumerate(nouns)}
@@ -93,9 +99,16 @@ def reason_first(sentence: str) -> str:
 
 def known_words() -> str:
     """Return the 38 words in words, kind by kind."""
-    nouns = "; ".join(f"{kind}s: {', '.join(NOUNS[kind])}" for kind in NOUNS)
-    others = f"adjectives: {', '.join(KIND_OF)}; verbs: {', '.join(VERBS)}"
-    return f"{nouns}; {others}; and {', '.join(WORDS[-5:])}."
+    return say(
+        "animals: {animals}; drinks: {drinks}; vessels: {vessels}; adjectives: {adjectives}; "
+        "verbs: {verbs}; and {others}.",
+        animals=", ".join(NOUNS["animal"]),
+        drinks=", ".join(NOUNS["drink"]),
+        vessels=", ".join(NOUNS["vessel"]),
+        adjectives=", ".join(KIND_OF),
+        verbs=", ".join(VERBS),
+        others=", ".join(WORDS[-5:]),
+    )
 
 
 def split_words(sentence: str) -> tuple[str, ...]:
@@ -125,10 +138,13 @@ def encode(sentence: str) -> tuple[tuple[str, ...], torch.Tensor]:
     tokens = split_words(sentence.lower())
     unknown = dict.fromkeys(token for token in tokens if token not in WORDS)
     if unknown or not tokens:
-        came = f"not {' or '.join(map(repr, unknown))}" if unknown else "the sentence has none"
-        raise ValueError(
-            f"The reader knows {len(WORDS)} words, and {came}. It knows {known_words()}"
-        )
+        knows = to_say("The reader knows {count} words, and not {unknown}. It knows {words}")
+        if not unknown:
+            knows = to_say(
+                "The reader knows {count} words, and the sentence has none. It knows {words}"
+            )
+        of = {"count": len(WORDS), "unknown": say(" or ").join(map(repr, unknown))}
+        raise ValueError(say(knows, words=known_words(), **of))
     ids = torch.tensor([WORDS.index(token) for token in tokens])
     return tokens, functional.one_hot(ids, len(WORDS)).float()
 
@@ -144,14 +160,17 @@ def find_answer(tokens: tuple[str, ...]) -> Answer:
     """
     adjectives = [i for i, token in enumerate(tokens) if token in KIND_OF]
     if len(adjectives) != 1:
-        found = " and ".join(tokens[i] for i in adjectives) or "none"
-        raise ValueError(f"The sentence needs one adjective of {', '.join(KIND_OF)}; got {found}.")
+        needs = to_say("The sentence needs one adjective of {adjectives}; got {found}.")
+        if not adjectives:
+            needs = to_say("The sentence needs one adjective of {adjectives}; got none.")
+        found = say(" and ").join(tokens[i] for i in adjectives)
+        raise ValueError(say(needs, adjectives=", ".join(KIND_OF), found=found))
     adjective = tokens[adjectives[0]]
     kind = KIND_OF[adjective]
     nouns = [i for i, token in enumerate(tokens) if token in NOUNS[kind]]
     if not nouns:
-        some = " or ".join(NOUNS[kind])
-        raise ValueError(f"Here only a {kind} can be {adjective!r}. The sentence needs {some}.")
+        some = say(" or ").join(NOUNS[kind])
+        raise ValueError(say(ONLY[kind], adjective=repr(adjective), nouns=some))
     return Answer(adjectives[0], nouns[0], PRONOUN_OF[tokens[nouns[0]]])
 
 

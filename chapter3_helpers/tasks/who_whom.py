@@ -16,6 +16,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.sentence import embed_text, split_tokens
@@ -75,8 +76,10 @@ def encode(sentence: str) -> tuple[tuple[str, ...], torch.Tensor]:
     spaced = ["".join(split_tokens(word)) for word in typed.split()]
     words = spaced if len(spaced) == 3 and all(spaced) else split_tokens(typed)
     if len(words) != 3:
-        came = f"{len(words)}: {' | '.join(words)}" if words else "none"
-        raise ValueError(f"sentence must be 3 words, such as 'Ann thanked Bob', got {came}")
+        must = to_say("sentence must be 3 words, such as 'Ann thanked Bob', got {count}: {words}")
+        if not words:
+            must = to_say("sentence must be 3 words, such as 'Ann thanked Bob', got none")
+        raise ValueError(say(must, count=len(words), words=" | ".join(words)))
     return (*words, "."), _sentences(*word_vectors(words))
 
 

@@ -9,6 +9,7 @@ else gets a ``TypeError``.
 from functools import partial
 from typing import Any
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers.explorers.attention.flow import MOST_HEADS, STRIPS, Strip, attention_flow
 from chapter3_helpers.explorers.attention.handmade_heads import HEADS
 from chapter3_helpers.explorers.attention.mechanisms import (
@@ -43,7 +44,8 @@ from chapter3_helpers.explorers.core.widget import Explorer, OneOf, described
 from chapter3_helpers.fused_multihead import count_parameters
 
 TEXT = "Ann saw cats and Bob saw dogs"
-WEIGHTS, COMPUTATION, NUMBER = "weights", "how they come about", "one number"
+WEIGHTS, COMPUTATION = to_say("weights"), to_say("how they come about")
+NUMBER = to_say("one number")
 CLICK_WEIGHT = {"q": "row", "k": "column", "show": NUMBER}
 CLICK_STRIP = {"q": "row", "k": "column", "strip": "strip"}
 
@@ -68,7 +70,7 @@ def head_options(mechanism: str, made: str, d_out: int) -> list[int]:
 def head_names(mechanism: str, made: str, num_heads: int) -> list[tuple[str, int]]:
     """Return what each head is called: by what it was made for, or by its number."""
     by_hand = made == BY_HAND and mechanism != SIMPLE
-    names = HEADS if by_hand else [f"head {head}" for head in range(MOST_HEADS)]
+    names = HEADS if by_hand else [say("head {head}", head=head) for head in range(MOST_HEADS)]
     return [(name, head) for head, name in enumerate(list(names)[:num_heads])]
 
 
@@ -76,28 +78,30 @@ TOKENS = options_of(read_tokens, token_options)
 CONTROLS = (
     Buttons(
         "show",
-        "show",
+        say("show"),
         WEIGHTS,
-        "The weights, the way to them, or the arithmetic of one of them",
+        say("The weights, the way to them, or the arithmetic of one of them"),
         options=(WEIGHTS, COMPUTATION, NUMBER),
     ),
-    DropDown("mechanism", "mechanism", SPLIT, "Which attention", options=(SIMPLE, *CLASSES)),
-    TextField("text", "sentence", TEXT, "Type a sentence of your own, in any language"),
+    DropDown(
+        "mechanism", say("mechanism"), SPLIT, say("Which attention"), options=(SIMPLE, *CLASSES)
+    ),
+    TextField("text", say("sentence"), TEXT, say("Type a sentence of your own, in any language")),
     Buttons(
         "made",
-        "made",
+        say("made"),
         BY_HAND,
-        "Weight matrices that were made for something, or untrained ones",
+        say("Weight matrices that were made for something, or untrained ones"),
         lambda mechanism: mechanism != SIMPLE,
         options=(BY_HAND, AT_RANDOM),
         presented=False,
     ),
-    Seed("seed", "seed", 123, "Another seed draws other weights", at_random),
+    Seed("seed", say("seed"), 123, say("Another seed draws other weights"), at_random),
     Slider(
         "scale",
-        "inputs ×",
+        say("inputs ×"),
         4,
-        "By what the inputs are multiplied; at 1 untrained weights are nearly even",
+        say("By what the inputs are multiplied; at 1 untrained weights are nearly even"),
         lambda mechanism, made: mechanism == SIMPLE or made == AT_RANDOM,
         low=1,
         high=12,
@@ -107,7 +111,7 @@ CONTROLS = (
         "d_out",
         "d_out",
         8,
-        "Numbers per context vector: of each head (wrapper), or of all heads together",
+        say("Numbers per context vector: of each head (wrapper), or of all heads together"),
         at_random,
         low=1,
         high=24,
@@ -115,18 +119,18 @@ CONTROLS = (
     ),
     Steps(
         "num_heads",
-        "heads",
+        say("heads"),
         4,
-        "How many heads; where they share d_out, only its divisors",
+        say("How many heads; where they share d_out, only its divisors"),
         has_heads,
         options=head_options,
         presented=False,
     ),
     Slider(
         "dropout",
-        "dropout",
+        say("dropout"),
         0.0,
-        "Share of the weights dropped, as in training; the mask is drawn natively",
+        say("Share of the weights dropped, as in training; the mask is drawn natively"),
         lambda mechanism: mechanism not in UNMASKED,
         low=0.0,
         high=0.9,
@@ -135,18 +139,20 @@ CONTROLS = (
     ),
     Switch(
         "causal",
-        "hide the future",
+        say("hide the future"),
         True,
-        "The causal mask; built in from 05 on",
+        say("The causal mask; built in from 05 on"),
         lambda mechanism: mechanism in UNMASKED,
     ),
-    Thumbnails("head", "head", 0, "Which head to show in large", has_heads, options=head_names),
-    Buttons("row", "asking", 6, "Whose row of weights to read", options=TOKENS),
+    Thumbnails(
+        "head", say("head"), 0, say("Which head to show in large"), has_heads, options=head_names
+    ),
+    Buttons("row", say("asking"), 6, say("Whose row of weights to read"), options=TOKENS),
     Buttons(
         "column",
-        "about",
+        say("about"),
         2,
-        "Whose key it meets",
+        say("Whose key it meets"),
         lambda show: show == NUMBER,
         options=TOKENS,
         presented=False,
@@ -178,7 +184,7 @@ def attention_panels(
         panels.append(Heads(state.weights, hidden))
     name, _ = head_names(mechanism, made, num_heads)[head]
     matrix = Matrix(
-        f"weights of “{name}”" if several else "attention weights",
+        say("weights of “{name}”", name=name) if several else say("attention weights"),
         weights,
         tokens,
         hidden=hidden,
@@ -197,7 +203,7 @@ def attention_panels(
             if strip in {block.name for block in drawn.blocks}:
                 return [*panels, Strip(strip, drawn[strip].shape)]
         return panels
-    lines = Lines("the same, as lines", weights, tokens, None, hidden, row, click=CLICK_WEIGHT)
+    lines = Lines(say("the same, as lines"), weights, tokens, None, hidden, row, click=CLICK_WEIGHT)
     if show == NUMBER:
         vectors = state.queries[head], state.keys[head], state.values[head]
         how = {"hidden": hidden, "scaled": state.scaled, "p": state.dropout}
@@ -209,38 +215,45 @@ def attention_panels(
         "x": tuple(state.x.shape),
         "weights": shape if several or shape[0] > 1 else shape[1:],
         "context": tuple(state.context.shape),
-        "parameters": 0 if state.module is None else f"{count_parameters(state.module):,}",
-        "row sums": " ".join(f"{total:.2f}" for total in weights.sum(dim=-1)),
+        say("parameters"): 0 if state.module is None else f"{count_parameters(state.module):,}",
+        say("row sums"): " ".join(f"{total:.2f}" for total in weights.sum(dim=-1)),
     }
-    return [*panels, matrix, lines, Facts(facts, "shapes and sums")]
+    return [*panels, matrix, lines, Facts(facts, say("shapes and sums"))]
 
 
 def _note(state: AttentionState, mechanism: str, made: str, scale: int, head: int) -> str:
     said = []
     if state.module is not None and type(state.module) not in CLASSES.values():
-        said.append(f"This is {type(state.module).__name__} as it stands in your notebook.")
+        name = type(state.module).__name__
+        said.append(say("This is {name} as it stands in your notebook.", name=name))
         if state.fault:
-            return f"{said[0]} {state.fault} Only its weights can be shown."
+            return " ".join([*said, state.fault, say("Only its weights can be shown.")])
         if state.hidden is None and mechanism not in UNMASKED:
-            said.append("It hides nothing: every token sees the future.")
+            said.append(say("It hides nothing: every token sees the future."))
         if not state.scaled:
-            said.append("It does not divide the scores by √D.")
-    times = f"; the inputs are multiplied by {scale}, so that it shows" if scale > 1 else ""
+            said.append(say("It does not divide the scores by √D."))
+    multiplied = to_say(
+        "Untrained: what a head prefers is chance; the inputs are multiplied by {scale}, so that "
+        "it shows."
+    )
+    plain = to_say("Untrained: what a head prefers is chance.")
     if state.module is None:
-        said.append(f"Nothing is learned here: a token attends to what resembles it{times}.")
+        multiplied = to_say(
+            "Nothing is learned here: a token attends to what resembles it; the inputs are "
+            "multiplied by {scale}, so that it shows."
+        )
+        plain = to_say("Nothing is learned here: a token attends to what resembles it.")
     elif made == BY_HAND:
-        said.append(f"Made by hand, this head attends to {list(HEADS.values())[head]}.")
-    else:
-        said.append(f"Untrained: what a head prefers is chance{times}.")
-    return " ".join(said)
+        return " ".join([*said, list(HEADS.values())[head]])
+    return " ".join([*said, say(multiplied if scale > 1 else plain, scale=scale)])
 
 
 @described(CONTROLS)
 def attention_explorer(attention_class: type | None = None, /, **settings: Any) -> Explorer:
-    name, states = "attention", STATES
+    name, states = say("attention"), STATES
     if attention_class is not None:
         mechanism = mechanism_of(attention_class)
-        name = f"attention, as {attention_class.__name__} computes it"
+        name = say("attention, as {name} computes it", name=attention_class.__name__)
         own = partial(states[mechanism].func, attention_class=attention_class)
         states = {**STATES, mechanism: own}
         settings = {"mechanism": mechanism, **settings}

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from chapter3_helpers._language import say
 from chapter3_helpers.diagrams import Diagram, attention_diagram
 from chapter3_helpers.explorers.attention.states import AttentionState
 from chapter3_helpers.explorers.core.panels import Panel
@@ -9,19 +10,19 @@ from chapter3_helpers.explorers.core.style import escape
 
 MOST_HEADS = 24
 PARTS = {
-    "x": "The tokens as they come in, a row each.",
-    "queries": "What each token looks for, a row each.",
-    "keys": "What each token offers to be found by, a row each.",
-    "keys.T": "The keys, transposed: a column for each token.",
-    "values": "What each token hands over if it is attended to.",
-    "scores": "The dot products of each query, a row, with every key.",
-    "scaled": "The scores, divided by √D so that softmax does not become a step.",
-    "masked": "The scores, with -inf where a key comes later than the query.",
-    "weights": "The shares that each query, a row, gives to the keys.",
-    "dropped": "The weights after dropout: some are 0, the others larger.",
-    "context": "The values, mixed by the weights of each query.",
-    "concat": "The context vectors of all heads, side by side.",
-    "output": "What out_proj makes of all heads together.",
+    "x": say("The tokens as they come in, a row each."),
+    "queries": say("What each token looks for, a row each."),
+    "keys": say("What each token offers to be found by, a row each."),
+    "keys.T": say("The keys, transposed: a column for each token."),
+    "values": say("What each token hands over if it is attended to."),
+    "scores": say("The dot products of each query, a row, with every key."),
+    "scaled": say("The scores, divided by √D so that softmax does not become a step."),
+    "masked": say("The scores, with -inf where a key comes later than the query."),
+    "weights": say("The shares that each query, a row, gives to the keys."),
+    "dropped": say("The weights after dropout: some are 0, the others larger."),
+    "context": say("The values, mixed by the weights of each query."),
+    "concat": say("The context vectors of all heads, side by side."),
+    "output": say("What out_proj makes of all heads together."),
 }
 HEAD_PARTS = ("queries", "keys.T", "values", "weights", "dropped", "context")
 STRIPS = (*PARTS, *(f"{part} {head}" for part in HEAD_PARTS for head in range(MOST_HEADS)))
@@ -38,9 +39,10 @@ class Strip(Panel):
 
     def html(self) -> str:
         part, _, head = self.name.partition(" ")
-        of = f" of head {head}" if head else ""
-        said = f"{PARTS[part]} Its shape is {self.shape}."
-        return f'<div class="c3w c3strip"><p><b>{escape(part)}{of}</b>: {escape(said)}</p></div>'
+        name = say("{part} of head {head}", part=part, head=head) if head else part
+        shape = say("Its shape is {shape}.", shape=self.shape)
+        said = f"{escape(PARTS[part])} {escape(shape)}"
+        return f'<div class="c3w c3strip"><p><b>{escape(name)}</b>: {said}</p></div>'
 
 
 def attention_flow(state: AttentionState, head: int, row: int, alone: bool = False) -> Diagram:

@@ -13,6 +13,7 @@ import math
 import torch
 from torch import nn
 
+from chapter3_helpers._language import say
 from chapter3_helpers.copy_weights import copy_weights
 from chapter3_helpers.fused_multihead import MultiHeadAttention
 from chapter3_helpers.lexicon import features_of
@@ -20,10 +21,12 @@ from chapter3_helpers.sentence import split_tokens
 
 D_IN, D_HEAD = 5, 2
 HEADS = {
-    "same kind": "words of the same kind, itself included",
-    "one before": "the token just before",
-    "the first": "the first token",
-    "all alike": "every token alike: a plain mean",
+    say("same kind"): say(
+        "Made by hand, this head attends to words of the same kind, itself included."
+    ),
+    say("one before"): say("Made by hand, this head attends to the token just before."),
+    say("the first"): say("Made by hand, this head attends to the first token."),
+    say("all alike"): say("Made by hand, this head attends to every token alike: a plain mean."),
 }
 CONTRAST = 3.0  # by how much the wanted score is above the next one
 
@@ -78,8 +81,11 @@ def weights_by_head(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
     weights, T = module.attention_weights(x), len(x)
     if weights.dim() not in (2, 3) or weights.shape[-2:] != (T, T):
         raise ValueError(
-            f"attention_weights must return (T, T) or (H, T, T) with T = {T}, "
-            f"got {tuple(weights.shape)}"
+            say(
+                "attention_weights must return (T, T) or (H, T, T) with T = {T}, got {shape}",
+                T=T,
+                shape=tuple(weights.shape),
+            )
         )
     return weights.reshape(-1, T, T)
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from chapter3_helpers._language import to_say
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.explorers.attention.handmade_heads import make_by_hand
@@ -19,8 +20,8 @@ from chapter3_helpers.multihead_wrapper import MultiHeadAttentionWrapper
 from chapter3_helpers.read_attention import read_attention
 from chapter3_helpers.trainable_qkv import SelfAttention_v1, SelfAttention_v2
 
-SIMPLE, V1, V2 = "simple (01, 02)", "v1 (03)", "v2 (03)"
-CAUSAL, WRAPPER, SPLIT, FUSED = "causal (05)", "wrapper (06)", "split (07)", "fused (07)"
+SIMPLE, V1, V2, CAUSAL = to_say("simple (01, 02)"), "v1 (03)", "v2 (03)", to_say("causal (05)")
+WRAPPER, SPLIT, FUSED = to_say("wrapper (06)"), to_say("split (07)"), to_say("fused (07)")
 UNMASKED = (SIMPLE, V1, V2)  # these leave the mask to whoever uses them
 HAVING_HEADS = (WRAPPER, SPLIT, FUSED)
 CLASSES: Mapping[str, type[nn.Module]] = {
@@ -31,7 +32,7 @@ CLASSES: Mapping[str, type[nn.Module]] = {
     SPLIT: MultiHeadAttention,
     FUSED: FusedMultiHeadAttention,
 }
-BY_HAND, AT_RANDOM = "by hand", "at random"
+BY_HAND, AT_RANDOM = to_say("by hand"), to_say("at random")
 
 
 @as_torch_starts()

@@ -11,6 +11,7 @@ from functools import partial
 import torch
 from torch import nn
 
+from chapter3_helpers._language import say, to_say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.dot_products import simple_self_attention
 from chapter3_helpers.dropout import dropout_mask
@@ -162,13 +163,19 @@ def state_of(tokens: tuple[str, ...], x: torch.Tensor, module: nn.Module) -> Att
     )
     if state.fault or type(module) in CLASSES.values():
         return state
-    output, wanted, shape = module(x), state.context, ""
-    if output.shape != wanted.shape:
-        shape = f": its shape is {tuple(output.shape)}, not {tuple(wanted.shape)}"
-    elif torch.allclose(output, wanted, rtol=1e-3, atol=1e-4):
+    output, wanted = module(x), state.context
+    if output.shape == wanted.shape and torch.allclose(output, wanted, rtol=1e-3, atol=1e-4):
         return state
-    returned = "Its weights are right; what it returns is not these times its values"
-    return replace(state, fault=f"{returned}{shape}. Look at forward.")
+    fault = to_say(
+        "Its weights are right; what it returns is not these times its values: its shape is "
+        "{shape}, not {wanted}. Look at forward."
+    )
+    if output.shape == wanted.shape:
+        fault = to_say(
+            "Its weights are right; what it returns is not these times its values. Look at forward."
+        )
+    shapes = {"shape": tuple(output.shape), "wanted": tuple(wanted.shape)}
+    return replace(state, fault=say(fault, **shapes))
 
 
 def explain(
@@ -190,13 +197,15 @@ def explain(
         return errors[min(errors)]
     nothing = (weights == 0).all(dim=0)
     rows, columns = ((weights.sum(dim) - 1).abs().max() < CLOSE for dim in (-1, -2))
-    fault = "The rows of its weights do not sum to 1: is softmax the last step?"
+    fault = say("The rows of its weights do not sum to 1: is softmax the last step?")
     if weights.isnan().any():
-        fault = "Some of its weights are NaN: does each row see at least one token?"
+        fault = say("Some of its weights are NaN: does each row see at least one token?")
     elif rows:
-        fault = "Its weights are not the softmax of its queries times its keys."
+        fault = say("Its weights are not the softmax of its queries times its keys.")
     elif columns:
-        fault = "Its columns sum to 1 and its rows do not: does softmax need another dimension?"
+        fault = say(
+            "Its columns sum to 1 and its rows do not: does softmax need another dimension?"
+        )
     return False, nothing if nothing.any() else None, fault
 
 
