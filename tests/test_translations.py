@@ -1,5 +1,6 @@
 """Translations: what is shown holds what its source holds, and is never out of date."""
 
+import ast
 import re
 
 import polib
@@ -7,7 +8,7 @@ import pytest
 
 from tools import glossary
 from tools.notebook_files import NOTEBOOKS, notebook_paths, read
-from tools.translations import catalogues, notebooks
+from tools.translations import catalogues, notebooks, program
 from tools.translations.blocks import CODE_OR_FORMULA, replace
 from tools.translations.checks import faults
 from tools.translations.traditional import traditional
@@ -69,6 +70,18 @@ def test_every_word_that_a_reader_sees_is_in_a_block():
                 left = CODE_OR_FORMULA.sub("", replace(cell.source, lambda text: ""))
                 left = re.sub(r"</?(details|summary|p)>", "", left)
                 assert not re.search("[A-Za-z]", left), (path.stem, cell.id, left)
+
+
+def test_every_text_that_the_package_says_is_in_its_catalogue():
+    """babel does not look into f-strings, nor by itself into a folder with an underscore."""
+    messages = program.messages()
+    for file in program.PACKAGE.rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in program.SAID:
+                text = call.args[0]
+                assert not isinstance(text, ast.JoinedStr | ast.BinOp), (file, call.lineno)
+                if isinstance(text, ast.Constant):
+                    assert text.value in messages, (file, call.lineno)
 
 
 SAID = {"A token asks every key.": "每个词元都问所有的键。", "It is gone.": "它不见了。"}

@@ -32,7 +32,12 @@ def misconceptions() -> Iterator[str]:
 
 def messages() -> Messages:
     """Return every text that the package says."""
-    found = extract_from_dir(PACKAGE, [("**.py", "python")], keywords=SAID)
+    found = extract_from_dir(
+        PACKAGE,
+        [("**.py", "python")],
+        keywords=SAID,
+        directory_filter=lambda folder: True,  # by itself it leaves out those with an underscore
+    )
     return dict.fromkeys([*(text for _, _, text, _, _ in found), *misconceptions()], "")
 
 
