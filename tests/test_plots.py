@@ -1,5 +1,6 @@
 import re
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,12 +9,14 @@ from matplotlib import pyplot
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 
+from chapter3_helpers import _language
 from chapter3_helpers._figures import labels
 from chapter3_helpers._figures.colours import (
     SIGNED_COLOURS,
     WEIGHT_COLOURS,
     shade,
 )
+from chapter3_helpers._figures.writing import say_drawn
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.plots import (
     KEY_LABEL,
@@ -324,6 +327,16 @@ def test_a_character_that_no_font_has_reads_as_its_code_point(monkeypatch):
     monkeypatch.setattr(labels, "_font_characters", lambda path: frozenset(range(128)))
     monkeypatch.setattr(labels, "font_families", labels.font_families.__wrapped__)  # not cached
     assert labels.printable("a我") == "aU+6211"
+
+
+@pytest.mark.parametrize(
+    ("families", "said"), [(("SimSun",), "“我” 的查询"), (None, "the query of “我”")]
+)
+def test_words_that_no_font_has_stand_in_english(monkeypatch, families, said):
+    chinese = {"the query of “{token}”": "“{token}” 的查询"}
+    monkeypatch.setattr(_language, "_CATALOGUE", SimpleNamespace(gettext=chinese.get))
+    monkeypatch.setattr(labels, "font_families", lambda text: families)
+    assert say_drawn("the query of “{token}”", token="我") == said
 
 
 def test_long_texts_are_cut_and_characters_that_draw_nothing_are_escaped():

@@ -68,7 +68,7 @@ def lane_diagram(
     lane.append(("norm", (0, row), None, norm))
     arrows += [
         Arrow(before, "norm", via="below"),
-        Arrow("norm", "logits", say_drawn("output")),
+        Arrow("norm", "logits", "output"),
         Arrow("logits", "probabilities", "softmax"),
     ]
     limit = size_of(*(to_array(vector) for *_, vector in lane))

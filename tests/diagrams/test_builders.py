@@ -4,17 +4,20 @@ What a diagram says in words its notebook prints, and that is compared there.
 """
 
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
-from chapter3_helpers import diagrams
+from chapter3_helpers import _language, diagrams
+from chapter3_helpers._figures import labels
 from chapter3_helpers.diagrams.core.drawing import draw
 from chapter3_helpers.diagrams.core.scene import Line
 from chapter3_helpers.diagrams.map import LAST
 from chapter3_helpers.handmade_transformer import MODEL, forward, tokenize
 from tests.diagrams import attention, check_drawing, numbers, parts_of, without
+from tools.translations.catalogues import speaker
 
 BOTH = (False, True)
 WORD = ["starts"]
@@ -159,7 +162,11 @@ SIZES = {
 @pytest.mark.parametrize(
     ("build", "size"), [(build, size) for build, sizes in SIZES.items() for size in sizes]
 )
-def test_it_is_narrow_enough_and_nothing_overlaps(build, size):
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_it_is_narrow_enough_and_nothing_overlaps(build, size, language, monkeypatch):
+    say = SimpleNamespace(gettext=speaker(language, "program"))
+    monkeypatch.setattr(_language, "_CATALOGUE", say)
+    monkeypatch.setattr(labels, "font_families", str)  # whatever fonts a machine has
     check_drawing(build(*size))
 
 

@@ -5,6 +5,7 @@ what has to pass there: the words on arrows, the places where arrows turn, the e
 So nothing overlaps, whatever the sizes of the arrays.
 """
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from textwrap import wrap
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from chapter3_helpers._figures.writing import visible
 from chapter3_helpers.diagrams.core.painting import NAME_SIZE, TEXT_SIZE, Size, measure
 from chapter3_helpers.diagrams.core.parts import Bracket
-from chapter3_helpers.diagrams.core.scene import Point, text_width
+from chapter3_helpers.diagrams.core.scene import Point, is_wide, text_width
 
 if TYPE_CHECKING:
     from chapter3_helpers.diagrams.core.diagram import Diagram
@@ -29,6 +30,11 @@ BARE = 22  # the length of an arrow without words
 EDGE = 12  # from a block to its bracket
 LABEL = 18  # the height of a line of text
 TITLE_SIZE = NAME_SIZE + 1
+# where a line of Chinese may end: at a blank, and beside a Chinese letter; a sign that closes may
+# not begin a line, and one that opens may not end it
+BREAK = re.compile(
+    r"(?<=\s)|(?:(?<=[⺀-鿿，：；！？）])|(?=[⺀-鿿“（]))(?<![“（\s])(?![、。，：；！？）”\s])"
+)
 LEFT, RIGHT, TOP, BOTTOM = range(4)  # sides of a bracket, in the order of ``Diagram.span``
 
 
@@ -169,8 +175,8 @@ class Layout:
         wide = max(self.columns.width, 300)
         title, note = visible(self.diagram.title), visible(self.diagram.note)
         return [
-            *((line, TITLE_SIZE, True) for line in wrap(title, int(wide / 8))),
-            *((line, TEXT_SIZE, False) for line in wrap(note, int(wide / 6.7))),
+            *((line, TITLE_SIZE, True) for line in broken(title, int(wide / 8))),
+            *((line, TEXT_SIZE, False) for line in broken(note, int(wide / 6.7))),
         ]
 
     def _place_rows(self) -> tuple[list[tuple[float, float, float]], float]:
@@ -234,3 +240,20 @@ class Layout:
         top = self.rows[top_row][0] - (EDGE + LABEL) * depth[TOP] + 4
         bottom = self.rows[bottom_row][2] + EDGE * depth[BOTTOM] - 4
         return left, max(right, left + text_width(bracket.words, bold=True) + 16), top, bottom
+
+
+def broken(text: str, most: int) -> list[str]:
+    """Break a text into lines of at most so many letters; a Chinese one counts as two.
+
+    >>> broken("one two three", 8), broken("一二，三 four", 7)
+    (['one two', 'three'], ['一二，', '三 four'])
+    """
+    if not any(map(is_wide, text)):
+        return wrap(text, most)
+    lines = [""]
+    for piece in BREAK.split(text):
+        letters = sum(1 + is_wide(letter) for letter in (lines[-1] + piece).rstrip())
+        if letters > most and lines[-1]:
+            lines.append("")
+        lines[-1] += piece
+    return [line.rstrip() for line in lines]

@@ -158,11 +158,14 @@ _WIDTHS = {
 _SHARES = {character: width for width, letters in _WIDTHS.items() for character in letters}
 
 
+def is_wide(letter: str) -> bool:
+    """Return whether a letter is as wide as a Chinese one."""
+    return unicodedata.east_asian_width(letter) in "WF"
+
+
 @lru_cache(maxsize=4096)
 def text_width(text: str, size: float = 12, bold: bool = False) -> float:
     """Return about how wide a text is drawn, in pixels: words rather too wide, while a lone ``…``
     or a bold ``r`` takes a little more than this says."""
-    width = sum(
-        1.0 if unicodedata.east_asian_width(c) in "WF" else _SHARES.get(c, 0.82) for c in text
-    )
+    width = sum(1.0 if is_wide(letter) else _SHARES.get(letter, 0.82) for letter in text)
     return width * size * (1.12 if bold else 1.0)
