@@ -253,10 +253,10 @@ def head_grid(
             ax.numbers = f"{name}:\n{table(stack[head], hide[head], queries, keys, most)}"
             ax.description = ax.numbers if describe_values else ""
     if columns == 1:
-        ax.set_xlabel(KEY_LABEL)  # close to the words, wherever the layout ends
+        write(ax.set_xlabel(""), KEY_LABEL)  # close to the words, wherever the layout ends
     else:
-        figure.supxlabel(KEY_LABEL, fontsize=10)
-    figure.supylabel(QUERY_LABEL, fontsize=10)
+        write(figure.supxlabel("", fontsize=10), KEY_LABEL)
+    write(figure.supylabel("", fontsize=10), QUERY_LABEL)
     figure.colorbar(colours, ax=figure.axes, shrink=0.7)
     return figure
 

@@ -9,7 +9,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 
-from chapter3_helpers import _language
+from chapter3_helpers import _language, plots
 from chapter3_helpers._figures import labels
 from chapter3_helpers._figures.colours import (
     SIGNED_COLOURS,
@@ -327,6 +327,13 @@ def test_a_character_that_no_font_has_reads_as_its_code_point(monkeypatch):
     monkeypatch.setattr(labels, "_font_characters", lambda path: frozenset(range(128)))
     monkeypatch.setattr(labels, "font_families", labels.font_families.__wrapped__)  # not cached
     assert labels.printable("a我") == "aU+6211"
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_names_of_axes_are_written_in_fonts_that_have_them(monkeypatch, no_warnings, columns):
+    monkeypatch.setattr(plots, "QUERY_LABEL", "查询")
+    monkeypatch.setattr(plots, "KEY_LABEL", "键")
+    head_grid([WEIGHTS, WEIGHTS], QUERIES, KEYS, columns=columns).to_png()
 
 
 @pytest.mark.parametrize(
