@@ -41,6 +41,8 @@ How to write one for a topic:
   outside. ``caption`` is what the reader sees. Of heads in rows below each other the first alone
   has captions, the others ``""``.
 - Names and words on arrows are those of the notebooks: ``queries``, ``@ W_query``, ``softmax``.
+- Words that are no names of code are said in the reader's language, by ``say_drawn``: ``sum of
+  the rows``, titles, brackets. With every translation all has to stay narrow enough.
 - The colours of queries, keys and values stay theirs; positive numbers have that colour, negative
   ones are grey. ``limit`` gives two blocks one scale, so that dividing looks paler.
 - ``Block`` and ``Diagram`` refuse what does not fit; a topic's function checks nothing again.

@@ -11,6 +11,7 @@ import numpy as np
 
 from chapter3_helpers._figures.arrays import size_of, to_array
 from chapter3_helpers._figures.writing import say_drawn, short
+from chapter3_helpers._language import say
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 
 MOST_LANES = 4  # heads that are drawn below each other
@@ -43,6 +44,7 @@ def attention_diagram(
     tokens: Sequence[str] | None = None,
     query: int | None = None,
     head: int | None = None,
+    live: bool = False,
 ) -> Diagram:
     """Draw how context vectors come about. What is left out is not drawn.
 
@@ -60,6 +62,7 @@ def attention_diagram(
         query: the row to be marked. A single query may come alone, too: then ``queries``,
             ``scores``, ``weights`` and ``context`` are vectors.
         head: the head to be marked; of more than four heads it is among those drawn.
+        live: whether a browser draws it, which has the letters of the reader's language.
 
     Raises:
         ValueError: ``tokens`` or ``hidden`` do not fit, or there is no such row or head.
@@ -75,12 +78,13 @@ def attention_diagram(
     given |= {"scaled": scaled, "weights": weights, "dropped": dropped, "context": context}
     given |= {"output": output}
     arrays = {name: to_array(array) for name, array in given.items() if array is not None}
+    words = say if live else say_drawn
     if arrays["weights"].ndim == 3:
-        return _heads(arrays, hidden, query, head)
-    return _one_head(arrays, hidden, mask_first, tokens, query)
+        return _heads(arrays, hidden, query, head, words)
+    return _one_head(arrays, hidden, mask_first, tokens, query, words)
 
 
-def _one_head(arrays, hidden, mask_first, tokens, query) -> Diagram:
+def _one_head(arrays, hidden, mask_first, tokens, query, say) -> Diagram:
     source = {part: part if part in arrays else "x" for part in ROLES}
     projected = [part for part in ROLES if part in arrays]
     steps = [step for step in ("scores", "scaled") if step in arrays]
@@ -129,16 +133,16 @@ def _one_head(arrays, hidden, mask_first, tokens, query) -> Diagram:
     arrows += [Arrow(a, b, words[b]) for a, b in pairwise(steps)]
     arrows.append(Arrow(source["values"], "context", via=None if in_rows else "below"))
     blocks = [block(name) for name in places]
-    title = say_drawn("From x to context")
+    title = say("From x to context")
     if query is not None and tokens:
         token = short(tokens[query])
-        title = say_drawn("From x to context: the query of “{token}”", token=token)
+        title = say("From x to context: the query of “{token}”", token=token)
     elif query is not None:
-        title = say_drawn("From x to context: the query of row {row}", row=query)
+        title = say("From x to context: the query of row {row}", row=query)
     return Diagram(title, blocks, arrows, cell=CELL)
 
 
-def _heads(arrays, hidden, query, head) -> Diagram:
+def _heads(arrays, hidden, query, head, say) -> Diagram:
     heads = len(arrays["weights"])
     if head not in (None, *range(heads)):
         raise ValueError(f"head must be from 0 to {heads - 1}, got {head!r}")
@@ -166,7 +170,7 @@ def _heads(arrays, hidden, query, head) -> Diagram:
             )
             for column, (part, name) in enumerate(zip(parts, names, strict=True), start=1)
         ]
-        frame = say_drawn("head {head}", head=number)
+        frame = say("head {head}", head=number)
         arrows.append(Arrow("x", frame))
         for (before, after), ends in zip(pairwise(parts), pairwise(names), strict=True):
             words = _on_the_way(before, after, parts)
@@ -180,9 +184,9 @@ def _heads(arrays, hidden, query, head) -> Diagram:
         at = max(1, len(parts) - 3), len(shown)
         blocks.append(Block("output", at, arrays["output"], **wide))
         arrows.append(Arrow("concat", "output", "out_proj"))
-    title = say_drawn("{heads} heads side by side, joined", heads=heads)
+    title = say("{heads} heads side by side, joined", heads=heads)
     if len(shown) < heads:
-        title = say_drawn(
+        title = say(
             "{heads} heads side by side, joined; drawn are {first} to {last}",
             heads=heads,
             first=shown[0],

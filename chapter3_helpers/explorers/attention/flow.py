@@ -61,5 +61,11 @@ def attention_flow(state: AttentionState, head: int, row: int, alone: bool = Fal
             parts["scaled"] = state.scores / state.queries.shape[-1] ** 0.5
         parts = {name: part[head] for name, part in parts.items()}
     return attention_diagram(
-        x=state.x, hidden=state.hidden, tokens=state.tokens, query=row, head=head, **parts
+        x=state.x,
+        hidden=state.hidden,
+        tokens=state.tokens,
+        query=row,
+        head=head,
+        live=True,
+        **parts,
     )
