@@ -7,7 +7,7 @@ errors stay English in every language.
 
 import gettext
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ def say(text: str, /, **parts: Any) -> str:
     return said.format(**parts) if parts else said
 
 
-def in_a_row(names: Sequence[str]) -> str:
-    """Return all names as they stand in a sentence.
+def in_a_row(names: Sequence[str], say: Callable[..., str] = say) -> str:
+    """Return all names as they stand in a sentence, joined by what ``say`` says.
 
     >>> in_a_row(["a"]), in_a_row(["a", "b", "c"])
     ('a', 'a, b and c')

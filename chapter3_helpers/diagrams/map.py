@@ -183,8 +183,8 @@ def _title(notebook: int) -> str:
     lit = (step for step in BUILT_IN if state_in(notebook, step) == "lit")
     if ABOUT.get(notebook) == tuple(STEPS):
         return say_drawn("You are here: the whole model")
-    steps = in_a_row([*ABOUT.get(notebook, lit)])  # in the order of the way through the map
-    return say_drawn("You are here: {steps}", steps=steps)
+    steps = [*ABOUT.get(notebook, lit)]  # in the order of the way through the map
+    return say_drawn("You are here: {steps}", steps=in_a_row(steps, say_drawn))
 
 
 @cache

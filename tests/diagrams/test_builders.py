@@ -170,6 +170,15 @@ def test_it_is_narrow_enough_and_nothing_overlaps(build, size, language, monkeyp
     check_drawing(build(*size))
 
 
+@pytest.mark.parametrize("build", SIZES)
+def test_its_words_are_english_where_no_font_has_others(build, monkeypatch):
+    say = SimpleNamespace(gettext=lambda text: f"中{text}")
+    monkeypatch.setattr(_language, "_CATALOGUE", say)
+    monkeypatch.setattr(labels, "font_families", lambda text: None)
+    for part in parts_of(build(*SIZES[build][-1])):
+        assert "中" not in getattr(part, "text", "")
+
+
 def test_the_last_letters_way_is_written_in_numbers():
     diagram = diagrams.last_row_diagram(forward(tokenize("aab"), MODEL), "aab")
     assert all(block.numbers for block in diagram.blocks)
