@@ -86,7 +86,7 @@ def multihead_wrapper_panels(
             rows,
             names,
             tokens,
-            corner=(say("head"), say(KEY_LABEL)),
+            corner=(say("head"), KEY_LABEL),
             marked_row=head,
             marked_column=column,
             click=CLICK_CELL,
