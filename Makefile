@@ -163,7 +163,7 @@ SPHINX := python -m sphinx --fresh-env --write-all --fail-on-warning --keep-goin
 book: $(BOOK_INSTALLED)  ## build the series as a web site in docs/_build/html, from what the notebooks hold: TRANSLATION=zh_CN with a Chinese one
 	$(if $(TRANSLATION),python -m tools.translations.program $(TRANSLATION))
 	$(if $(TRANSLATION),TRANSLATION=$(TRANSLATION) $(SPHINX) docs docs/_build/html/$(TRANSLATION))
-	TRANSLATION= RECORDED=$(TRANSLATION) $(SPHINX) docs docs/_build/html
+	TRANSLATION= $(SPHINX) docs docs/_build/html
 
 questions: $(MODEL_TRIED)  ## write notebooks/questions.md, when_it_does_not_work.md and glossary.md from their data in docs/
 	python -m tools.questions_page

@@ -115,11 +115,11 @@ def test_a_stored_recording_stays_as_it_is_but_for_what_changes(asked, tmp_path,
     recordings.store(call, "16_x")
     assert path.read_bytes() == first
     call.build = None  # where the book is made there is no model
-    page = recordings.write(call, "16_x", tmp_path, tmp_path)
+    page = recordings.write(recordings.recorded(call, "16_x"), call, "16_x", tmp_path)
     assert '<div class="c3-explorer" id="model_explorer-model"' in page
     assert old["still"] in page
     script = (tmp_path / "16_x-model_explorer-model.js").read_text()
-    assert script == f'c3Record("model_explorer-model", "{old["packed"]}");\n'
+    assert script.startswith(f'c3Record("model_explorer-model", "{old["packed"]}", {{"back": "Back')
 
 
 def rounded(still: str) -> str:

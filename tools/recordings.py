@@ -3,6 +3,9 @@
 A recording holds every state of an explorer's main controls, computed by the explorer itself. The
 states are nearly alike. So each state is cut into rows, each row into tags and texts, and a piece
 that occurs in many states is stored once. The result is compressed.
+
+Each language has its own. ``TRANSLATION=zh_CN python -m tools.recordings`` stores those in Chinese
+that are kept.
 """
 
 import base64
@@ -10,13 +13,18 @@ import hashlib
 import html
 import json
 import math
+import multiprocessing
 import os
 import re
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from chapter3_helpers._language import LANGUAGE, say
 from chapter3_helpers.explorers.core.controls import (
     Choice,
     Clicked,
@@ -26,10 +34,12 @@ from chapter3_helpers.explorers.core.controls import (
     TextField,
     call,
 )
-from chapter3_helpers.explorers.core.marks import SIDES, clicked_settings
+from chapter3_helpers.explorers.core.marks import SIDES, click_attribute, clicked_settings
 from chapter3_helpers.explorers.core.style import CSS
 from chapter3_helpers.explorers.core.widget import SCRIPT, Explorer
-from tools.notebook_files import ExplorerCall
+from tools.notebook_files import ExplorerCall, explorer_calls, notebook_paths, read
+from tools.translations.catalogues import speaker
+from tools.translations.traditional import traditional
 
 MOST_STATES = (640, 320, 160, 80)  # as many as fit into the largest size
 MOST_STEPS = 11
@@ -40,6 +50,15 @@ LARGEST = 400_000  # bytes
 FIVE = "18.6 17.3 17.4 18.7 23.2"
 TYPED = {"off": ("", "16.0", FIVE)}
 STORED = Path(__file__).parents[1] / "docs" / "recordings"
+MOST_WORKERS = 4  # each needs half a gigabyte
+# What book.js says itself, and has from here.
+BOOK_WORDS = {
+    "back": "Back to the start",
+    "stop": "Stop {slider}",
+    "none": "none",
+    "recorded": "Recorded from the real code.",
+    "grey": "The grey controls move where the notebook runs: make lab opens it in JupyterLab.",
+}
 
 
 def thinned(values: list[Any], keep: Collection[Any], most: int = MOST_STEPS) -> list[Any]:
@@ -97,14 +116,18 @@ def recorded_clicks(explorer: Explorer) -> dict[str, set[Any]]:
 
 
 def without_clicks(shown: str, recorded: Collection[str]) -> str:
-    """Leave out of a picture that it can be clicked where the answer was not recorded."""
+    """Leave out of a picture that it can be clicked where the answer was not recorded.
+
+    A click sets what a page shows of a choice, not its value, which has no language.
+    """
 
     def kept(found: re.Match) -> str:
         click = json.loads(html.unescape(found[1]))
-        for name, texts in TYPED.items():
-            if click.get(name) in texts:
-                return found[0]
-        return found[0] if {*clicked_settings(click)} <= {*recorded} else ""
+        typed = any(click.get(name) in texts for name, texts in TYPED.items())
+        if not typed and not {*clicked_settings(click)} <= {*recorded}:
+            return ""
+        labels = {name: _label(value) for name, value in click.items()}
+        return found[0] if labels == click else click_attribute(labels)
 
     return re.sub(r' data-click="([^"]*)"', kept, shown)
 
@@ -117,6 +140,10 @@ def without_drags(shown: str, recorded: Collection[str]) -> str:
         return found[0] if {drag["length"], *drag["turns"]} <= set(recorded) else ""
 
     return re.sub(r'<circle data-drag="([^"]*)"[^>]*/>', kept, shown)
+
+
+def _label(value: Any) -> Any:
+    return say(value) if isinstance(value, str) else value
 
 
 class Recording:
@@ -272,8 +299,7 @@ def store(call: ExplorerCall, page: str) -> None:
     Where its first state is as it was, apart from pictures, and so is what was typed, the file
     stays: rounding differs from processor to processor.
     """
-    path = STORED / f"{page}-{call.name}.json"
-    new = record(call)
+    path, new = stored(call, page, LANGUAGE), record(call)
     old = json.loads(path.read_text("utf-8")) if path.exists() else {}
     if _first(old) != _first(new):
         STORED.mkdir(exist_ok=True)
@@ -285,23 +311,54 @@ def _first(recorded: dict[str, str]) -> tuple[str | None, str]:
     return recorded.get("typed"), still
 
 
-def write(call: ExplorerCall, page: str, folder: Path, kept: Path) -> str:
-    """Write a recording as a script of its own; return what stands in its place on the page.
+def stored(call: ExplorerCall, page: str, language: str) -> Path:
+    """Return the file in which a recording is kept in a language."""
+    return STORED / f"{page}-{call.name}{f'.{language}' * bool(language)}.json"
 
-    A second language finds in ``kept`` what the first one has recorded: RECORDED says so.
-    """
-    made = (STORED if call.stored else kept) / f"{page}-{call.name}.json"
-    if not call.stored and not os.environ.get("RECORDED"):
-        made.write_text(json.dumps(record(call)), "utf-8")
-    recorded = json.loads(made.read_text("utf-8"))
-    script = f'c3Record("{call.name}", "{recorded["packed"]}");\n'
+
+def record_all(calls: Iterable[tuple[ExplorerCall, str]]) -> Iterator[dict[str, str]]:
+    """Yield the recordings of explorers, each with its page, made side by side or read if kept."""
+    workers = min(MOST_WORKERS, os.cpu_count() or 1)
+    spawn = multiprocessing.get_context("spawn")  # torch may have threads already
+    with ProcessPoolExecutor(workers, spawn, torch.set_num_threads, (1,)) as pool:
+        yield from pool.map(recorded, *zip(*calls, strict=True))
+
+
+def recorded(call: ExplorerCall, page: str) -> dict[str, str]:
+    """Return the recording of an explorer: made now, or as it is kept, in English if need be."""
+    if not call.stored:
+        return record(call)
+    if LANGUAGE != "zh_TW":
+        path = stored(call, page, LANGUAGE)
+        english = stored(call, page, "")
+        return json.loads((path if path.exists() else english).read_text("utf-8"))
+    kept = json.loads(stored(call, page, "zh_CN").read_text("utf-8"))
+    data = zlib.decompress(base64.b64decode(kept["packed"])).decode()
+    kept["packed"] = base64.b64encode(zlib.compress(traditional(data, "").encode(), 9)).decode()
+    return kept | {name: traditional(kept[name], "") for name in ("name", "still")}
+
+
+def write(made: dict[str, str], call: ExplorerCall, page: str, folder: Path) -> str:
+    """Write a recording as a script of its own; return what stands in its place on the page."""
+    speak = speaker(LANGUAGE, "book") if LANGUAGE else str
+    words = {name: speak(text) for name, text in BOOK_WORDS.items()}
+    words |= {"reset": say("Reset"), "lines": say("The lines that give these numbers")}
+    words |= {"play": say("Play {slider}"), "start": say("Play"), "end": say("Stop")}
+    script = f'c3Record("{call.name}", "{made["packed"]}", {json.dumps(words)});\n'
     path = folder / f"{page}-{call.name}.js"
     path.write_text(script, "utf-8")
     version = hashlib.sha256(script.encode()).hexdigest()[:8]
+    label = html.escape(say("Explorer: {name}", name=made["name"]))
     return (
-        f'<div class="c3-explorer" id="{call.name}" role="group" '
-        f'aria-label="Explorer: {html.escape(recorded["name"])}">'
+        f'<div class="c3-explorer" id="{call.name}" role="group" aria-label="{label}">'
         '<div class="c3-controls"></div><div class="c3-under"></div>'
-        f'<div class="c3-view">{recorded["still"]}</div></div>'
+        f'<div class="c3-view">{made["still"]}</div></div>'
         f'<script defer src="../_static/recordings/{path.name}?v={version}"></script>'
     )
+
+
+if __name__ == "__main__":
+    for notebook in notebook_paths():
+        for each in filter(None, explorer_calls(read(notebook))):
+            if each.stored:
+                store(each, notebook.stem)

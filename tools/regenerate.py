@@ -7,7 +7,9 @@ kept, so that ``git diff`` shows what a change did and nothing else.
 import argparse
 import base64
 import copy
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,6 +31,7 @@ from tools.notebook_files import (
     tags,
 )
 from tools.stills import add_stills, photographer
+from tools.translations import program
 
 README_PICTURE = NOTEBOOKS.parent / "docs" / "heads.png"
 SHOWN_IN_README = "readme-picture"  # the tag of the cell that draws it
@@ -97,9 +100,19 @@ def regenerate(path: Path, page: Page | None = None) -> None:
     for call in filter(None, explorer_calls(notebook)):
         if call.stored:
             recordings.store(call, path.stem)
+            store_translated()
     nbformat.write(notebook, path)
     for picture in readme_pictures(notebook):
         README_PICTURE.write_bytes(picture)
+
+
+def store_translated() -> None:
+    """Store recordings in the other languages, each of which needs a process of its own."""
+    for language in program.languages():
+        program.write(language)
+        if language != "zh_TW":  # which is made from zh_CN
+            called = [sys.executable, "-m", recordings.__name__]
+            subprocess.run(called, env={**os.environ, "TRANSLATION": language}, check=True)
 
 
 def readme_pictures(notebook: nbformat.NotebookNode) -> list[bytes]:

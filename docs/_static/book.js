@@ -1,13 +1,13 @@
 // Recorded explorers, and sections that open when something leads to them.
 
-async function c3Record(name, packed) {
+async function c3Record(name, packed, words) {
   const bytes = Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   const recording = await new Response(stream).json();
-  for (const root of document.querySelectorAll(`#${name}`)) c3Explorer(root, recording);
+  for (const root of document.querySelectorAll(`#${name}`)) c3Explorer(root, recording, words);
 }
 
-function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
+function c3Explorer(root, { controls, others, tokens, rows, states, tree }, words) {
   const [bar, under, view] = [".c3-controls", ".c3-under", ".c3-view"].map((c) => root.querySelector(c));
   const code = Object.assign(document.createElement("pre"), { hidden: true });
   const chosen = Object.fromEntries(controls.map((control) => [control.name, control.start]));
@@ -65,7 +65,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
         input.setAttribute("aria-valuetext", labels[index]);
         input.oninput = () => choose(labels[input.value]);
       };
-      if (control.play) place.prepend(player(input, control));
+      if (control.play) place.prepend(player(input, control, words));
     } else if (control.kind === "switch") {
       place.innerHTML = `<label><input type="checkbox"> ${control.label}</label>`;
       const input = place.querySelector("input");
@@ -77,7 +77,7 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
       list.onchange = () => choose(list.value);
       control.show = (labels, index) => {
         place.hidden = !labels;
-        if (labels) list.replaceChildren(...labels.map((label, i) => new Option(label || "none", label, false, i === index)));
+        if (labels) list.replaceChildren(...labels.map((label, i) => new Option(label || words.none, label, false, i === index)));
       };
     } else { // buttons, which may lie on pictures, and the numbers that were recorded
       const pictures = control.kind === "thumbnails";
@@ -133,8 +133,8 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
   c3Heard(root);
   const tools = document.createElement("div");
   tools.className = "c3-tools";
-  tools.innerHTML = '<button type="button" title="Back to the start">Reset</button> ' +
-    '<button type="button" aria-pressed="false" title="The lines that give these numbers">Python</button>';
+  tools.innerHTML = `<button type="button" title="${words.back}">${words.reset}</button> ` +
+    `<button type="button" aria-pressed="false" title="${words.lines}">Python</button>`;
   const [reset, python] = tools.children;
   reset.onclick = () => { for (const control of controls) chosen[control.name] = control.start; draw(); };
   python.onclick = () => { code.hidden = !code.hidden; python.setAttribute("aria-pressed", String(!code.hidden)); };
@@ -142,24 +142,24 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }) {
   bar.after(code);
   const note = document.createElement("p");
   note.className = "c3-recorded";
-  note.textContent = "Recorded from the real code." + (others.length ? " The grey controls move where the notebook runs: make lab opens it in JupyterLab." : "");
+  note.textContent = words.recorded + (others.length ? ` ${words.grey}` : "");
   root.append(note);
   draw();
 }
 
 // A button that walks through a slider's steps to the end, and from the end through all of them.
-function player(input, { label, play }) {
+function player(input, { label, play }, words) {
   const button = Object.assign(document.createElement("button"), { type: "button", className: "c3-play" });
   const go = (step) => { input.value = step; input.oninput(); };
   let walk = 0;
   const stop = () => {
     walk = clearInterval(walk);
-    [button.textContent, button.ariaLabel] = ["Play", `Play ${label}`];
+    [button.textContent, button.ariaLabel] = [words.start, words.play.replace("{slider}", label)];
   };
   button.onclick = () => {
     if (walk) return stop();
     if (+input.value === +input.max) go(0);
-    [button.textContent, button.ariaLabel] = ["Stop", `Stop ${label}`];
+    [button.textContent, button.ariaLabel] = [words.end, words.stop.replace("{slider}", label)];
     walk = setInterval(() => (+input.value < +input.max ? go(+input.value + 1) : stop()), Math.max(play, 400));
   };
   stop();

@@ -6,6 +6,7 @@ the notebook's number. Where the book is a translation, so is the page.
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,9 @@ def without_navigation(source: str) -> str:
 
 
 def page(
-    source: nbformat.NotebookNode, name: str, folder: Path, kept: Path
+    source: nbformat.NotebookNode, name: str, folder: Path, recorded: Iterator[dict[str, str]]
 ) -> nbformat.NotebookNode:
-    """Turn a notebook into a page; what its explorers record is written into a folder."""
+    """Turn a notebook into a page; its recordings, which come in order, go into a folder."""
     notebook = notebooks.translated(source, name, speak)
     for cell, english in zip(notebook.cells, source.cells, strict=True):
         if cell.cell_type == "markdown":
@@ -69,7 +70,7 @@ def page(
         hidden = [FOLDED[part] for part in FOLDED if folded.get(part)]
         cell.metadata.tags = [*cell.metadata.get("tags", []), *hidden]
         if call:
-            html = recordings.write(call, name, folder, kept)
+            html = recordings.write(next(recorded), call, name, folder)
             cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": html})]
         for output in cell.outputs:
             picture = output.get("metadata", {}).get("image/png", {})
@@ -95,16 +96,20 @@ def write_pages(app: Sphinx) -> None:
     """Write a page for every notebook, its recordings, and the table of all."""
     folder = Path(app.srcdir) / "notebooks"
     recorded = Path(app.srcdir) / "_build" / "recordings"
-    kept = Path(app.srcdir) / "_build" / "recorded"
-    for place in (folder, kept, recorded / "recordings", recorded / "notebooks"):
+    for place in (folder, recorded / "recordings", recorded / "notebooks"):
         place.mkdir(parents=True, exist_ok=True)
     recordings.write_shared(recorded)
     paths = notebook_paths()
     for stale in {*folder.glob("*.ipynb")} - {folder / path.name for path in paths}:
         stale.unlink()  # of a notebook that has another name now
-    for path in status_iterator(paths, "recording explorers... ", length=len(paths)):
-        notebook = page(read(path), path.stem, recorded / "recordings", kept)
-        nbformat.write(notebook, folder / path.name)
+    sources = {path.stem: read(path) for path in paths}
+    calls = [
+        (call, name) for name in sources for call in filter(None, explorer_calls(sources[name]))
+    ]
+    made = recordings.record_all(calls)
+    for name in status_iterator(sources, "recording explorers... ", length=len(paths)):
+        notebook = page(sources[name], name, recorded / "recordings", made)
+        nbformat.write(notebook, folder / f"{name}.ipynb")
     (folder / "table.txt").write_text(series_table(), "utf-8")
     for name, text in notebooks.pages(speak):
         if name.endswith(".ipynb"):

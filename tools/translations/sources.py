@@ -6,6 +6,7 @@ from nbformat import NotebookNode
 
 from tools import glossary, questions_page, symptoms_page
 from tools.notebook_files import NOTEBOOKS, notebook_paths, read
+from tools.recordings import BOOK_WORDS as RECORDED_WORDS
 from tools.translations import program
 from tools.translations.blocks import blocks
 from tools.translations.catalogues import CHINESE_NAMES, Messages, Say
@@ -54,5 +55,5 @@ def catalogues() -> dict[str, Messages]:
     messages["glossary"] = said_by(glossary.page)
     messages[program.NAME] = program.messages()
     front_page = blocks(FRONT_PAGE.read_text("utf-8"))
-    messages["book"] = dict.fromkeys([*front_page, *BOOK_WORDS], "")
+    messages["book"] = dict.fromkeys([*front_page, *BOOK_WORDS, *RECORDED_WORDS.values()], "")
     return messages
