@@ -115,10 +115,11 @@ def recorded_clicks(explorer: Explorer) -> dict[str, set[Any]]:
     return clicked
 
 
-def without_clicks(shown: str, recorded: Collection[str]) -> str:
+def without_clicks(shown: str, recorded: Collection[str], labelled: Collection[str]) -> str:
     """Leave out of a picture that it can be clicked where the answer was not recorded.
 
-    A click sets what a page shows of a choice, not its value, which has no language.
+    On a page a click sets the label of a choice, which has a language as its value has not, of
+    controls that are ``labelled``.
     """
 
     def kept(found: re.Match) -> str:
@@ -126,7 +127,10 @@ def without_clicks(shown: str, recorded: Collection[str]) -> str:
         typed = any(click.get(name) in texts for name, texts in TYPED.items())
         if not typed and not {*clicked_settings(click)} <= {*recorded}:
             return ""
-        labels = {name: _label(value) for name, value in click.items()}
+        labels = {
+            name: say(value) if name in labelled and isinstance(value, str) else value
+            for name, value in click.items()
+        }
         return found[0] if labels == click else click_attribute(labels)
 
     return re.sub(r' data-click="([^"]*)"', kept, shown)
@@ -140,10 +144,6 @@ def without_drags(shown: str, recorded: Collection[str]) -> str:
         return found[0] if {drag["length"], *drag["turns"]} <= set(recorded) else ""
 
     return re.sub(r'<circle data-drag="([^"]*)"[^>]*/>', kept, shown)
-
-
-def _label(value: Any) -> Any:
-    return say(value) if isinstance(value, str) else value
 
 
 class Recording:
@@ -170,7 +170,8 @@ class Recording:
         recorded = [c.name for c in self.others if isinstance(c, Clicked)]
         if self.starts(self.explorer.settings):
             recorded += self.clicked
-        shown = without_clicks(self.explorer.view.value, recorded)
+        labelled = [c.name for c in self.explorer.controls if c.stands]
+        shown = without_clicks(self.explorer.view.value, recorded, labelled)
         shown = without_drags(shown, [control.name for control in self.controls])
         return "\0".join([self.explorer.pictures, shown, html.escape(code)])
 

@@ -170,7 +170,7 @@ class Steps(Control):
     def offered(self, settings: Settings) -> list[Choice] | None:
         """Return the options for these settings; None where a text decides and cannot be read."""
         options = call(self.options, settings) if callable(self.options) else self.options
-        return None if options is None else _pairs(options)
+        return None if options is None else _pairs(options, said=bool(self.stands))
 
     def choices(self, settings: Settings) -> list[Choice]:
         options = self.offered(settings)
@@ -373,13 +373,14 @@ class SeedBox(widgets.HBox):
         self.value = drawn + (drawn >= self.value)  # never the one that is there
 
 
-def _pairs(options: Sequence[Any]) -> list[Choice]:
-    """Return (label, value) for options of which some are values alone."""
-    return [option if isinstance(option, tuple) else (_label(option), option) for option in options]
+def _pairs(options: Sequence[Any], said: bool = True) -> list[Choice]:
+    """Return (label, value) for options of which some are values alone; a text is ``said`` where
+    the label is seen."""
 
+    def label(option: Any) -> str:
+        return say(option) if said and isinstance(option, str) else str(option)
 
-def _label(option: Any) -> str:
-    return say(option) if isinstance(option, str) else str(option)
+    return [option if isinstance(option, tuple) else (label(option), option) for option in options]
 
 
 def _width() -> widgets.Layout:
