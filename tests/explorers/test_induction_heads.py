@@ -74,6 +74,13 @@ def test_a_class_of_the_readers_is_trained_and_shown_or_what_fails_in_it_is_said
     Silent.forward = None
     explorer.set(residual=False)
     assert "Silent: TypeError" in explorer.said.value
+    controls = explorer.children[1].children
+    assert controls[-1] is explorer.said  # below all controls: nothing that is typed is to blame
+    explorer.set(phrase="1")
+    assert controls != explorer.children[1].children
+    field = explorer.places["phrase"]
+    assert next(c for c in explorer.children[1].children if c in (field, explorer.said)) is field
+    assert explorer.children[1].children[-1] is not explorer.said
 
 
 def test_a_training_is_seen_in_the_explorer_and_is_gone_at_the_end(monkeypatch):

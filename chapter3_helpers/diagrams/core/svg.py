@@ -139,7 +139,7 @@ def _cells(item: Cells, sides: tuple[list[str], list[str]]) -> str:
     for i, row in enumerate(zip(item.colours, item.notes, item.crossed, strict=True)):
         parts.append(
             f'<g transform="translate({item.x:.5g} {item.y + i * high:.5g})"{of_rows[i]}>'
-            f"<title>{html.escape(' '.join(row[1]), quote=False)}</title>"
+            f"<title>{html.escape(' '.join(row[1]))}</title>"
         )
         parts += [
             f"<rect x={x} fill={colour}{column} />"

@@ -188,11 +188,11 @@ class Explorer(widgets.VBox):
         )
         tools = widgets.HBox([self.reset_button, self.code_button, self.present_button])
         typed = [self.places[c.name] for c in self.controls if isinstance(c, TextField)]
-        inside = [*above, tools]
-        beside = typed[-1] if typed else tools
-        inside.insert(inside.index(beside) + 1, self.said)
-        bar, style = widgets.Box(inside), widgets.HTML(STYLE, layout={"display": "none"})
+        self._typed, self._tools = typed[-1] if typed else tools, tools
+        self._bar = bar = widgets.Box([*above, tools])
+        style = widgets.HTML(STYLE, layout={"display": "none"})
         hands = Hands(say("Explorer: {name}", name=self.name), self.click)
+        self._put_said(self._typed)
         super().__init__(
             [style, bar, self.code_view, *below, self.view, hands],
             layout={"width": "100%", "overflow": "visible"},
@@ -368,6 +368,7 @@ class Explorer(widgets.VBox):
         try:
             self.set(**values)
         except ValueError as error:
+            self._put_said(self._tools)
             self._say(render_error(say("This click moves nothing: {error}.", error=error)))
 
     @as_torch_starts()
@@ -450,6 +451,7 @@ class Explorer(widgets.VBox):
             self._draw_pictures(panels)
         except Exception as error:
             told: Exception | str = error
+            below = self._typed
             if not isinstance(error, ValueError):
                 if self._own is None:
                     raise
@@ -459,7 +461,9 @@ class Explorer(widgets.VBox):
                 if "NoneType" in told:
                     returns = say("Something returned nothing: is there a return at the end of it?")
                     told = say("{error}. {advice}", error=told, advice=returns)
+                below = self._tools
             said, shown, code = render_error(told), render_dimmed(self._drawn), ""
+            self._put_said(below)
         (self.add_class if present else self.remove_class)("c3-present")
         button = self.present_button
         button.description, button.icon = LEAVE if present else PRESENT
@@ -468,8 +472,15 @@ class Explorer(widgets.VBox):
         self.code_view.value = f'<div class="c3"><pre><code>{escape(code)}</code></pre></div>'
         self.code_view.layout.display = None if code else "none"
 
+    def _put_said(self, above: widgets.Widget) -> None:
+        """Put what is said below what is to blame: what is typed, or all controls."""
+        inside = [part for part in self._bar.children if part is not self.said]
+        inside.insert(inside.index(above) + 1, self.said)
+        if self._bar.children != tuple(inside):  # or the keyboard would lose its place
+            self._bar.children = inside
+
     def _say(self, said: str) -> None:
-        """Show some HTML below what is typed, or nothing."""
+        """Show some HTML where it stands, or nothing."""
         self.said.value = said
         self.said.layout.display = None if said else "none"
 
