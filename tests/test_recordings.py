@@ -175,3 +175,12 @@ def test_the_heads_that_are_recorded_as_off_are_those_that_the_notebook_takes_ou
     (fall,) = [cell for cell in cells if cell.source.startswith("for layer, head in five:")]
     five = " ".join(line.split()[0] for line in printed(fall).splitlines())
     assert [*recordings.TYPED["off"]] == ["", "16.0", five]
+
+
+def test_a_click_sets_what_a_page_shows_of_a_choice_and_names_settings_as_they_are(monkeypatch):
+    monkeypatch.setattr(recordings, "say", str.upper)
+    click = {"q": "row", "show": "one number", "strip": "framed", "framed": "weights"}
+    shown = f"<td{recordings.click_attribute(click)}>"
+    said = recordings.without_clicks(shown, ("row", "show", "framed"), ("show", "row"))
+    assert said == f"<td{recordings.click_attribute(click | {'show': 'ONE NUMBER'})}>"
+    assert recordings.without_clicks(shown, ("row", "show"), ("show", "row")) == "<td>"
