@@ -42,12 +42,12 @@ from chapter3_helpers._figures.described import (
     table,
 )
 from chapter3_helpers._figures.labels import label_in_full, label_ticks, write
+from chapter3_helpers._figures.said import say_drawn
 from chapter3_helpers._figures.writing import (
     LONGEST_LABEL,
     LONGEST_NAME,
     excerpt,
     number,
-    say_drawn,
     some_of,
     visible,
     written,

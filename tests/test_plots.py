@@ -16,7 +16,7 @@ from chapter3_helpers._figures.colours import (
     WEIGHT_COLOURS,
     shade,
 )
-from chapter3_helpers._figures.writing import say_drawn
+from chapter3_helpers._figures.said import say_drawn
 from chapter3_helpers.masking import causal_mask
 from chapter3_helpers.plots import (
     KEY_LABEL,

@@ -2,7 +2,6 @@
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,17 +12,6 @@ LONGEST_NAME = 40  # letters above a block, or in a description
 LONGEST_NUMBER = 16
 JOINER = "\u200d"  # binds emoji together, and draws nothing
 HIDDEN = say("hidden")
-
-
-def say_drawn(text: str, /, **parts: Any) -> str:
-    """Return a text to be drawn, as ``say`` does: in English where no installed font has what the
-    reader's language needs."""
-    said = say(text)
-    if said != text:
-        from chapter3_helpers._figures.labels import font_families  # here: it needs matplotlib
-
-        said = text if font_families(said) is None else said
-    return said.format(**parts) if parts else said
 
 
 def number(value: float, decimals: int, longest: int = LONGEST_NUMBER) -> str:

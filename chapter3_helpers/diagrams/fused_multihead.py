@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import size_of, to_array
-from chapter3_helpers._figures.writing import say_drawn
+from chapter3_helpers._figures.said import say_drawn
 from chapter3_helpers._language import to_say
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from chapter3_helpers._figures.arrays import to_array
-from chapter3_helpers._figures.writing import say_drawn
+from chapter3_helpers._figures.said import say_drawn
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
 MOST_NUMBERS = 3  # of each query and key, that are drawn

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chapter3_helpers._figures.arrays import size_of, to_array
-from chapter3_helpers._figures.writing import say_drawn
+from chapter3_helpers._figures.said import say_drawn
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 
 TOKEN_COLUMNS, SCRATCH = slice(5, 7), slice(7, 8)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chapter3_helpers._figures.arrays import size_of, to_array
-from chapter3_helpers._figures.writing import say_drawn
+from chapter3_helpers._figures.said import say_drawn
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, one_word
 
 MOST_NUMBERS = 6  # of each vector, that are drawn

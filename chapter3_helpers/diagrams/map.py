@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from chapter3_helpers._figures.writing import say_drawn
+from chapter3_helpers._figures.said import say_drawn
 from chapter3_helpers._language import in_a_row, to_say
 from chapter3_helpers.diagrams.core import Arrow, Block, Bracket, Diagram
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from chapter3_helpers._figures.arrays import to_array
-from chapter3_helpers._figures.writing import say_drawn
+from chapter3_helpers._figures.said import say_drawn
 from chapter3_helpers.diagrams.core import Block, Diagram, Plane
 
 

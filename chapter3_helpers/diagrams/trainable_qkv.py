@@ -6,7 +6,7 @@ Used by ``03_trainable_qkv``.
 from typing import Any
 
 from chapter3_helpers._figures.arrays import size_of, to_array
-from chapter3_helpers._figures.writing import say_drawn
+from chapter3_helpers._figures.said import say_drawn
 from chapter3_helpers._language import to_say
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram
 

@@ -19,9 +19,10 @@ from matplotlib.textpath import TextPath
 from chapter3_helpers._figures.arrays import size_of
 from chapter3_helpers._figures.colours import KEY_COLOUR, QUERY_COLOUR, VALUE_COLOUR
 from chapter3_helpers.diagrams import Arrow, Block, Bracket, Diagram, Plane
-from chapter3_helpers.diagrams.core.drawing import draw, find_route
+from chapter3_helpers.diagrams.core.drawing import draw
 from chapter3_helpers.diagrams.core.layout import WIDEST, Layout
 from chapter3_helpers.diagrams.core.painting import colours_of
+from chapter3_helpers.diagrams.core.routes import find_route
 from chapter3_helpers.diagrams.core.scene import Box, Cells, Line, Text, text_width
 from tests.diagrams import check_overlaps, crosses, parts_of, text_box
 

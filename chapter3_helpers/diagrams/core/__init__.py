@@ -1,14 +1,16 @@
 """What diagrams are made of and how they are drawn, in the order in which a diagram is made:
 
 ``parts``     ``Block`` and ``Plane``, which stand in a diagram, ``Arrow`` and ``Bracket``
-``diagram``   ``Diagram``: parts that fit together, in words, and in both forms
+``graph``     parts that fit together, and what they are in words
+``routes``    which ways arrows take
 ``layout``    where everything stands, in pixels
-``drawing``   the ways of arrows, and what is drawn: a ``scene`` of lines, boxes, texts, cells
+``drawing``   what is drawn: a ``scene`` of lines, boxes, texts, cells
 ``painting``  how blocks and planes look
 ``png``       a scene as a picture, by matplotlib
 ``svg``       a scene as SVG, for explorers
+``diagram``   ``Diagram``: a graph that shows itself in both forms
 
-A topic's file needs the first two alone.
+A topic's file needs the first and the last alone.
 """
 
 from chapter3_helpers.diagrams.core.diagram import Diagram

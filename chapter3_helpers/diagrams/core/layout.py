@@ -9,16 +9,13 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from chapter3_helpers._figures.writing import visible
+from chapter3_helpers.diagrams.core.graph import Graph
 from chapter3_helpers.diagrams.core.painting import NAME_SIZE, TEXT_SIZE, Size, measure
 from chapter3_helpers.diagrams.core.parts import Bracket
+from chapter3_helpers.diagrams.core.routes import Route, Way
 from chapter3_helpers.diagrams.core.scene import Point, is_wide, text_width
-
-if TYPE_CHECKING:
-    from chapter3_helpers.diagrams.core.diagram import Diagram
-    from chapter3_helpers.diagrams.core.drawing import Route, Way
 
 SMALLEST_CELL = 3  # pixels
 # A picture has 10 pixels more on either side. A window of 900 pixels shows these 624 in 468, and
@@ -35,7 +32,7 @@ TITLE_SIZE = NAME_SIZE + 1
 BREAK = re.compile(
     r"(?<=\s)|(?:(?<=[⺀-鿿，：；！？）])|(?=[⺀-鿿“（]))(?<![“（\s])(?![、。，：；！？）”\s])"
 )
-LEFT, RIGHT, TOP, BOTTOM = range(4)  # sides of a bracket, in the order of ``Diagram.span``
+LEFT, RIGHT, TOP, BOTTOM = range(4)  # sides of a bracket, in the order of ``Graph.span``
 
 
 @dataclass(frozen=True)
@@ -59,14 +56,14 @@ class Columns:
     left: list[float]  # how far each column reaches from its middle
     right: list[float]
     gaps: list[tuple[float, float]]  # where arrows run, between the edges of brackets
-    words_left: set["Route"]  # the upright arrows that have their words at the left
+    words_left: set[Route]  # the upright arrows that have their words at the left
     width: float
 
 
 class Layout:
     """All positions of a diagram, with the largest cells with which it is narrow enough."""
 
-    def __init__(self, diagram: "Diagram"):
+    def __init__(self, diagram: Graph):
         self.diagram = diagram
         self.last = max(block.at[0] for block in diagram.blocks)  # column
         self.edges = [self._room_of_edges(side) for side in (LEFT, RIGHT, TOP, BOTTOM)]
@@ -208,7 +205,7 @@ class Layout:
                 y += 14 + TURN * (len(lines) - 1) + LABEL * any(lines.values())
         return rows, y + MARGIN
 
-    def channel_y(self, way: "Way") -> float:
+    def channel_y(self, way: Way) -> float:
         """Return the height at which an arrow goes along a gap between rows."""
         gap = way.route.row_gap
         lines = self.channels[gap]
