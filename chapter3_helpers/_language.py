@@ -36,6 +36,15 @@ def in_a_row(names: Sequence[str], say: Callable[..., str] = say) -> str:
     return say("{names} and {last}", names=say(", ").join(before), last=last) if before else last
 
 
+def sentences(*said: str) -> str:
+    """Put whole sentences after one another, as the reader's language does: Chinese has no blanks.
+
+    >>> sentences("Three are hidden.", "", "Two are seen.")
+    'Three are hidden. Two are seen.'
+    """
+    return ("" if LANGUAGE.startswith("zh") else " ").join(filter(None, said))
+
+
 def to_say(text: str) -> str:
     """Mark a text for the catalogue and return it as it is: it is said later, with ``say``."""
     return text

@@ -221,5 +221,5 @@ def test_taiwan_has_words_of_its_own(simplified, english, taiwan):
 def test_taiwans_glossary_has_each_name_once_and_in_its_letters():
     page = glossary.page(catalogues.speaker("zh_TW", "glossary"))
     assert "| 遮罩 |" in page
-    assert "| dropout, 暫退法, 丟棄法 |" in page
+    assert "| dropout、暫退法、丟棄法 |" in page
     assert not re.search("[码连层权词头]", page)

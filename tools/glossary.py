@@ -47,7 +47,7 @@ class Term:
 
     def in_chinese(self, say: Callable[[str], str] = str) -> str:
         """Return its Chinese names, each once: two may be one in the words of Taiwan."""
-        return ", ".join(dict.fromkeys(map(say, self.chinese)))
+        return "、".join(dict.fromkeys(map(say, self.chinese)))
 
 
 TERMS = [Term(**row) for row in json.loads(FILE.read_text("utf-8"))]

@@ -322,7 +322,7 @@ def _size(case: tuple) -> int:
 
 def _difference(answer: Any, expected: Any, case: tuple) -> str:
     """Say where a wrong answer differs from the right one, without giving the right one away."""
-    of = {"answer": _describe(answer), "case": ", ".join(map(_describe, case))}
+    of = {"answer": _describe(answer), "case": say(", ").join(map(_describe, case))}
     left, right = _numbers(answer), _numbers(expected)
     if isinstance(answer, torch.nn.Module) and isinstance(expected, torch.nn.Module):
         held, wanted = answer.state_dict(), expected.state_dict()

@@ -5,7 +5,7 @@ import html
 import re
 from dataclasses import dataclass
 
-from chapter3_helpers._language import say, to_say
+from chapter3_helpers._language import say, sentences, to_say
 
 
 class Outcome(enum.Enum):
@@ -30,7 +30,7 @@ class Verdict:
 
     def __repr__(self) -> str:
         went = say("Exercise {name}: {went}.", name=self.exercise, went=say(self.outcome.value[0]))
-        return f"{went} {self.words}".rstrip(" ")
+        return sentences(went, self.words)
 
     def _repr_html_(self) -> str:
         went, sign, colour = self.outcome.value

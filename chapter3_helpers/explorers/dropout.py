@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import torch
 
-from chapter3_helpers._language import say
+from chapter3_helpers._language import say, sentences
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.causal_attention import CausalAttention
 from chapter3_helpers.dropout import dropout_mask
@@ -167,7 +167,7 @@ def _note(state: DropoutState, draw: int, p: float) -> str:
         "The mean so far is at most {off} away from what softmax made.",
         off=f"{(state.mean - state.weights).abs().max():.2f}",
     )
-    return f"{said} {mean}"
+    return sentences(said, mean)
 
 
 dropout_explorer = explorer_function(

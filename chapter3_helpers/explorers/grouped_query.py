@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import torch
 
-from chapter3_helpers._language import say
+from chapter3_helpers._language import say, sentences
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.explorers.core.controls import Buttons, Steps, TextField, Thumbnails
 from chapter3_helpers.explorers.core.drawings import Curves
@@ -175,7 +175,7 @@ def _note(state: GroupedQueryState, num_kv_heads: int) -> str:
         "Without a cache, a new token takes {ratio} times as many multiplications.",
         ratio=f"{state.without_cache // state.with_cache:,}",
     )
-    return f"{shared} {costs}"
+    return sentences(shared, costs)
 
 
 grouped_query_explorer = explorer_function(

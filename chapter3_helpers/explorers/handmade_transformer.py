@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chapter3_helpers._language import say, to_say
+from chapter3_helpers._language import say, sentences, to_say
 from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
     clicked_cell,
@@ -216,7 +216,7 @@ def _note(state: HandmadeTransformerState, prompt: str, value: float) -> str:
     question = say("Is there a prompt that shows the change?")
     if number < total:
         question = say("Which values would keep them all right?")
-    return f"{say(as_before if same else instead, **of)} {question}"
+    return sentences(say(as_before if same else instead, **of), question)
 
 
 handmade_transformer_explorer = explorer_function(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from chapter3_helpers._language import say, to_say
+from chapter3_helpers._language import say, sentences, to_say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Buttons, Clicked, Switch, TextField
 from chapter3_helpers.explorers.core.inputs import (
@@ -195,7 +195,7 @@ def _note(letters: str, letter: int, place: int, likeliest: dict[str, str]) -> s
             next=letters[place + 1],
             letter=letters[letter],
         )
-    return f"{expected} {last_time}"
+    return sentences(expected, last_time)
 
 
 @described(CONTROLS)

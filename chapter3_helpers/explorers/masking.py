@@ -13,7 +13,7 @@ import torch
 from torch.nn.functional import pad
 
 from chapter3_helpers import masking
-from chapter3_helpers._language import say, to_say
+from chapter3_helpers._language import say, sentences, to_say
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.explorers.core.controls import Buttons, DropDown, Seed, Steps, TextField
 from chapter3_helpers.explorers.core.inputs import (
@@ -308,7 +308,7 @@ def _note(state: MaskingState, way: str, own: bool, row: int) -> str:
                 first=say(FIRST),
             )
         )
-    return " ".join(filter(None, said))
+    return sentences(*said)
 
 
 @described(CONTROLS)

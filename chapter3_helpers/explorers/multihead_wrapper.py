@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 
 from chapter3_helpers._figures.colours import KEY_LABEL
-from chapter3_helpers._language import say
+from chapter3_helpers._language import say, sentences
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Buttons, Slider, TextField
 from chapter3_helpers.explorers.core.inputs import CLICK_CELL, clicked_cell, clicked_query_and_key
@@ -108,7 +108,7 @@ def _note(state: MultiHeadWrapperState, step: int) -> str:
         verdict=verdict,
     )
     loss = say("The loss on one batch is {loss}.", loss=f"{state.loss:.2f}")
-    return f"{answer} {loss}"
+    return sentences(answer, loss)
 
 
 multihead_wrapper_explorer = explorer_function(

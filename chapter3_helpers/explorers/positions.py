@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from chapter3_helpers._language import say, to_say
+from chapter3_helpers._language import say, sentences, to_say
 from chapter3_helpers._switches import as_torch_starts, seeded
 from chapter3_helpers.diagrams import Diagram, Plane
 from chapter3_helpers.explorers.core.controls import (
@@ -335,7 +335,7 @@ def _note(state: PositionsState, scheme: str, first: int, second: int, start: in
         does = to_say("Moving the sentence by {start} changes nothing: no position is known.")
     elif moved <= SAME:
         does = to_say("Moving the sentence by {start} changes nothing: only the distance counts.")
-    return f"{say(said, last=last, **swap)} {say(does, start=start, change=f'{moved:.2g}')}"
+    return sentences(say(said, last=last, **swap), say(does, start=start, change=f"{moved:.2g}"))
 
 
 def _facts(scheme: str, theta: float, slope: float) -> dict[str, str]:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import torch
 
-from chapter3_helpers._language import say, to_say
+from chapter3_helpers._language import say, sentences, to_say
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.explorers.core.controls import Buttons, Steps, TextField
 from chapter3_helpers.explorers.core.drawings import Curves
@@ -53,7 +53,7 @@ def read_known(text: str, otherwise: str = "") -> tuple[tuple[str, ...], torch.T
     if unknown:
         said = say("The reader does not know {words}.", words=say(" or ").join(unknown[:3]))
         summary = say("The {count} words that it knows", count=len(WORDS))
-        raise UnreadableError(f"{said} {otherwise}".strip(), summary, known_words())
+        raise UnreadableError(sentences(said, otherwise), summary, known_words())
     return words, encode(text)[1]
 
 
@@ -175,7 +175,7 @@ def _note(batches: int, state: PronounsState, row: int) -> str:
             "Only the row of “{token}” is trained and gives the pronoun.",
             token=tokens[answer.adjective],
         )
-        return f"{said} {asked}"
+        return sentences(said, asked)
     pronoun = PRONOUNS[int(state.probabilities.argmax())]
     verdict = to_say(
         "After {batches} batches {looks}, and says “{said}”; “{noun}” is meant, which is “{right}”."

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import torch
 
-from chapter3_helpers._language import say
+from chapter3_helpers._language import say, sentences
 from chapter3_helpers._switches import as_torch_starts
 from chapter3_helpers.dot_products import attention_scores
 from chapter3_helpers.explorers.core.controls import Buttons, Steps
@@ -128,7 +128,7 @@ def _note(weights: torch.Tensor, shares: torch.Tensor, temperature: float) -> st
         "In brackets: each score divided by the temperature, {temperature}.",
         temperature=f"{temperature:g}",
     )
-    return f"{said} {give}" if temperature == 1 else f"{said} {give} {brackets}"
+    return sentences(said, give) if temperature == 1 else sentences(said, give, brackets)
 
 
 softmax_explorer = explorer_function(

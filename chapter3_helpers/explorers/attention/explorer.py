@@ -9,7 +9,7 @@ else gets a ``TypeError``.
 from functools import partial
 from typing import Any
 
-from chapter3_helpers._language import say, to_say
+from chapter3_helpers._language import say, sentences, to_say
 from chapter3_helpers.explorers.attention.flow import MOST_HEADS, STRIPS, Strip, attention_flow
 from chapter3_helpers.explorers.attention.handmade_heads import HEADS
 from chapter3_helpers.explorers.attention.mechanisms import (
@@ -227,7 +227,7 @@ def _note(state: AttentionState, mechanism: str, made: str, scale: int, head: in
         name = type(state.module).__name__
         said.append(say("This is {name} as it stands in your notebook.", name=name))
         if state.fault:
-            return " ".join([*said, state.fault, say("Only its weights can be shown.")])
+            return sentences(*said, state.fault, say("Only its weights can be shown."))
         if state.hidden is None and mechanism not in UNMASKED:
             said.append(say("It hides nothing: every token sees the future."))
         if not state.scaled:
@@ -244,8 +244,8 @@ def _note(state: AttentionState, mechanism: str, made: str, scale: int, head: in
         )
         plain = to_say("Nothing is learned here: a token attends to what resembles it.")
     elif made == BY_HAND:
-        return " ".join([*said, list(HEADS.values())[head]])
-    return " ".join([*said, say(multiplied if scale > 1 else plain, scale=scale)])
+        return sentences(*said, list(HEADS.values())[head])
+    return sentences(*said, say(multiplied if scale > 1 else plain, scale=scale))
 
 
 @described(CONTROLS)

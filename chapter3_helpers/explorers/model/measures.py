@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import torch
 
-from chapter3_helpers._language import say, to_say
+from chapter3_helpers._language import say, sentences, to_say
 
 BEFORE, FIRST, ITSELF = to_say("token before"), to_say("first token"), to_say("itself")
 INDUCTION, SPREAD = to_say("induction"), to_say("evenness")
@@ -173,5 +173,5 @@ def sentence(
         if said:
             even = to_say("Evenness {share} (0 is all on one token, 1 the same on every token).")
         said.append(say(even, share=f"{found[SPREAD]:.2f}"))
-    rest = " ".join(said) or say("there is no row to measure.")
+    rest = sentences(*said) or say("there is no row to measure.")
     return say("{title}: {rest}", title=name, rest=rest)

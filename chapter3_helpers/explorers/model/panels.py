@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chapter3_helpers._figures.writing import short
-from chapter3_helpers._language import in_a_row, say, to_say
+from chapter3_helpers._language import in_a_row, say, sentences, to_say
 from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, Note, Panel
 from chapter3_helpers.explorers.model.cutting import written_heads
@@ -40,7 +40,7 @@ def model_panels(
     queries, keys = _labels(read.names)[read.first : len(read.tokens)], _labels(read.key_names)
     weights, hidden = window.of(state.weights), window.hidden(*window.shape)
     longest, without = max(len(queries), len(keys)), window.left_out is not None
-    sentences = [
+    lines = [
         sentence(measures, chosen, its_name, brief=brief, without_first=without)
         for brief in (False, True)
     ]
@@ -54,7 +54,7 @@ def model_panels(
             off=[(i - layers.start, j) for i, j in state.off if i in layers],
             said=names[chosen],
         ),
-        _note(state, [" ".join([said, *_passed_over(state)]) for said in sentences], (layer, head)),
+        _note(state, [sentences(said, *_passed_over(state)) for said in lines], (layer, head)),
         *([Written(_labels(read.names), *state.answers, off)] if state.answers else []),
         Ranking(
             measures,
@@ -102,7 +102,7 @@ def _note(state: ModelState, said: list[str], head: tuple[int, int]) -> Note:
         return Note(*said)
     if head in state.off:
         off = say("It is off: what it finds goes nowhere.")
-        said = [f"{sentence} {off}" for sentence in said]
+        said = [sentences(line, off) for line in said]
         left, action = [other for other in state.off if other != head], say("Switch it on")
     else:
         left, action = [*state.off, head], say("Switch it off")
