@@ -3,13 +3,13 @@
 import os
 import tempfile
 from collections import Counter
-from unittest import mock
 
 import pytest
 
 from chapter3_helpers.model_files import model_path
 from chapter3_helpers.tasks.training import KEPT_IN
 
+FOLDER = "FOLDER_OF_TRAINED_MODELS"  # in the environment of this run
 PARTS = BROWSER, NOTEBOOKS, UNIT = "browser", "notebooks", "unit tests and doctests"
 WITH_REAL_MODEL = ("15_real_model.ipynb", "16_heads_of_a_real_model.ipynb")
 
@@ -47,20 +47,23 @@ def pytest_terminal_summary(terminalreporter):
 
 
 def pytest_configure(config):
-    """Make the folder in which all processes of this run keep the models that take seconds to
+    """Make the folder in which the tests of all processes keep the models that take seconds to
     train; workers find it in their environment."""
-    if KEPT_IN not in os.environ:
+    if FOLDER not in os.environ:
         made = tempfile.TemporaryDirectory(prefix="models")
         config.add_cleanup(made.cleanup)
-        config.add_cleanup(lambda: os.environ.pop(KEPT_IN))
-        os.environ[KEPT_IN] = made.name
+        config.add_cleanup(lambda: os.environ.pop(FOLDER))
+        os.environ[FOLDER] = made.name
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item):
-    """A notebook that is compared trains what it says: its kernel starts without the folder."""
-    if part(item.nodeid) != NOTEBOOKS:
+def pytest_runtest_protocol(item):
+    """A test finds the folder where training looks for it. A notebook does not: it is compared, and
+    its kernel trains what it says."""
+    if part(item.nodeid) == NOTEBOOKS:
         return (yield)
-    with mock.patch.dict(os.environ):
-        del os.environ[KEPT_IN]
+    os.environ[KEPT_IN] = os.environ[FOLDER]
+    try:
         return (yield)
+    finally:
+        os.environ.pop(KEPT_IN, None)
