@@ -107,8 +107,8 @@ lab: $(MODEL_TRIED)  ## open the series in JupyterLab, at the first notebook: TR
 NOISE_IN ?=
 export NOISE_IN
 
-# Tests read English words.
-test test-python test-notebooks test-noise test-ui check-torch check-lowest check-cpus: override export TRANSLATION :=
+# Tests read English words, and the notebooks that are stored are English.
+regen test test-python test-notebooks test-noise test-ui check-torch check-lowest check-cpus: override export TRANSLATION :=
 
 # One thread each: workers with more would wait for one another.
 test test-python test-notebooks test-noise check-torch check-lowest: export OMP_NUM_THREADS ?= 1
@@ -190,5 +190,5 @@ format: $(MODEL_TRIED)  ## put code and notebooks into shape
 	ruff format .
 
 clean:  ## remove the environment and everything else that can be made again
-	rm -rf $(VENV) .venv-* docs/_build docs/notebooks .jupyter .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .venv-* docs/_build docs/notebooks chapter3_helpers/locale .jupyter .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -prune -exec rm -rf {} +

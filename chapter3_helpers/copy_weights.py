@@ -65,7 +65,7 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
             heads = heads.repeat_interleave(H // len(heads), dim=0)  # one for each query head
             groups = heads.unflatten(0, (_rows(places[name]) // D, -1))
             matrix = groups[:, 0].flatten(0, 1)
-            if (groups[:, 1:] != groups[:, :1]).any():
+            if not _same(groups[:, 1:], groups[:, :1]):
                 raise ValueError(
                     "source must have equal weights where target shares one between heads, got "
                     f"{name} weights that differ"
@@ -77,8 +77,21 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
                 f"has none, got one that differs from it by up to {difference:.3g}"
             )
         writes += _pairs(name, places[name], matrix)
-    for place, values in writes:  # from here on nothing can fail
+    before = [place.clone() for place, _ in writes]
+    for place, values in writes:
         place.copy_(values)
+    if not all(_same(place, values.to(place)) for place, values in writes):
+        for (place, _), old in zip(writes, before, strict=True):
+            place.copy_(old)
+        raise ValueError(
+            "target must have a place for each of source's weights, got one that several of its "
+            "projections share, for which source has weights that differ"
+        )
+
+
+def _same(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Whether both hold the same numbers; NaN is the same as NaN."""
+    return torch.allclose(left, right.expand_as(left), rtol=0, atol=0, equal_nan=True)
 
 
 @dataclass(frozen=True)

@@ -363,7 +363,10 @@ def _read_parts(index: Path) -> dict[str, torch.Tensor]:
         raise ValueError(f"{index} must say weight_map, files by tensor, got {places!r:.60}")
     weights = {}
     for part in sorted(set(places.values())):
-        weights |= _read_tensors(find(index.parent, part))
+        tensors = _read_tensors(find(index.parent, part))
+        if twice := sorted(weights.keys() & tensors.keys()):
+            raise ValueError(f"{index} must name each tensor in one part, got {twice[0]} in two")
+        weights |= tensors
     return weights
 
 

@@ -52,7 +52,7 @@ from chapter3_helpers._figures.writing import (
     visible,
     written,
 )
-from chapter3_helpers._language import say
+from chapter3_helpers._language import say, sentences
 
 __all__ = [
     "KEY_LABEL",
@@ -169,7 +169,7 @@ def heatmap(
         coarse_note = say(
             "Several numbers share a cell of the picture, which shows the one farthest from 0."
         )
-        heading += f" {coarse_note}"
+        heading = sentences(heading, coarse_note)
     ax.numbers = f"{heading}\n{table(matrix, hide, queries, keys)}"
     ax.description = ax.numbers if describe_values else heading
     return ax
@@ -236,7 +236,8 @@ def head_grid(
     )
     described = some_of(heads, most=MOST_PARTS)
     if heads > MOST_PARTS:
-        figure.caption += " " + say("{count} of them in numbers:", count=MOST_PARTS - 1)
+        numbered = say("{count} of them in numbers:", count=MOST_PARTS - 1)
+        figure.caption = sentences(figure.caption, numbered)
     most = max(36, 1200 // heads)  # numbers of each
     for head in range(heads):
         ax = add_axes(figure, rows, columns, head + 1)

@@ -284,7 +284,7 @@ def load_llama(path: str | Path | None = None) -> Llama:
     if in_folder:
         config = read_config(path)
         sizes, stored = _sizes_in_folder(config), read_weights(path, config)
-        stored = {name: tensor for name, tensor in stored.items() if SPEEDS not in name}
+        stored = {name: tensor for name, tensor in stored.items() if not name.endswith(SPEEDS)}
     else:
         gguf = read_gguf(path)
         sizes, stored = _sizes_in_gguf(gguf), {name: gguf.weight(name) for name in gguf.tensors}

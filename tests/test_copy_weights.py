@@ -321,3 +321,20 @@ def test_weights_that_lie_nowhere_are_refused(kind):
         copy_weights(here, nowhere)
     with pytest.raises(ValueError, match=f"source {message}"):
         copy_weights(nowhere, here)
+
+
+def test_shared_keys_may_hold_what_is_not_a_number():
+    source, target = grouped(2), grouped(2)
+    with torch.no_grad():
+        source.W_key.weight[0, 0] = torch.nan
+    copy_weights(source, target)
+    assert target.W_key.weight.isnan().nonzero().tolist() == [[0, 0]]
+
+
+def test_projections_that_share_a_matrix_take_no_two():
+    source, tied = (MultiHeadAttention(12, 12, 7, 0.0, 6) for _ in range(2))
+    tied.W_value = tied.W_key
+    refuses(ValueError, "several of its projections share", source, tied)
+    source.W_value = source.W_key
+    copy_weights(source, tied)
+    assert tied.W_key.weight.equal(source.W_key.weight)

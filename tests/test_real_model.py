@@ -387,9 +387,26 @@ def test_a_text_alone_and_among_others_has_the_same_logits(ours):
         close(found, expected[1, 2])
 
 
-def test_gradients_reach_every_parameter(ours):
-    trained = copy.deepcopy(ours).requires_grad_()
+def test_what_comes_later_changes_nothing_to_the_bit(ours):
+    ids = draw_ids(CONTEXT)
+    changed = ids.clone()
+    changed[20] = ids[20] + 1
+    before, after = ours(ids), ours(changed)
+    assert before[:20].equal(after[:20])
+    assert not before[20:].isclose(after[20:]).all(dim=-1).any()
+
+
+def test_gradients_reach_every_parameter_and_no_later_token(ours):
+    trained, kept = copy.deepcopy(ours).requires_grad_(), []
+
+    def keep(_, __, x):
+        x.retain_grad()
+        kept.append(x)
+
+    trained.embedding.register_forward_hook(keep)
     functional.cross_entropy(trained(draw_ids(2, 9))[:, 5], draw_ids(2)).backward()
+    assert (kept[0].grad[:, :6] != 0).any(dim=-1).all()
+    assert (kept[0].grad[:, 6:] == 0).all()
     for name, parameter in trained.named_parameters():
         assert (parameter.grad != 0).any(), name
 
@@ -751,27 +768,3 @@ def test_135M_cuts_texts_by_the_rule_of_its_file(real):
         assert tokenizer.decode(encoded.ids, skip_special_tokens=False) == text
         plain = cut_marks.sub("", text)
         assert tokenizer.decode(encoded.ids) == plain
-
-
-def test_what_comes_later_changes_nothing_to_the_bit(ours):
-    ids = draw_ids(CONTEXT)
-    changed = ids.clone()
-    changed[20] = ids[20] + 1
-    before, after = ours(ids), ours(changed)
-    assert before[:20].equal(after[:20])
-    assert not before[20:].isclose(after[20:]).all(dim=-1).any()
-
-
-def test_gradients_reach_every_parameter_and_no_later_token(ours):
-    trained, kept = copy.deepcopy(ours).requires_grad_(), []
-
-    def keep(_, __, x):
-        x.retain_grad()
-        kept.append(x)
-
-    trained.embedding.register_forward_hook(keep)
-    functional.cross_entropy(trained(draw_ids(2, 9))[:, 5], draw_ids(2)).backward()
-    assert (kept[0].grad[:, :6] != 0).any(dim=-1).all()
-    assert (kept[0].grad[:, 6:] == 0).all()
-    for name, parameter in trained.named_parameters():
-        assert (parameter.grad != 0).any(), name

@@ -4,8 +4,8 @@ A recording holds every state of an explorer's main controls, computed by the ex
 states are nearly alike. So each state is cut into rows, each row into tags and texts, and a piece
 that occurs in many states is stored once. The result is compressed.
 
-Each language has its own. ``TRANSLATION=zh_CN python -m tools.recordings`` stores those in Chinese
-that are kept.
+Each language has its own. After ``python -m tools.translations.program zh_CN``,
+``TRANSLATION=zh_CN python -m tools.recordings`` stores those in Chinese that are kept.
 """
 
 import base64
@@ -335,8 +335,10 @@ def recorded(call: ExplorerCall, page: str) -> dict[str, str]:
         return json.loads((path if path.exists() else english).read_text("utf-8"))
     kept = json.loads(stored(call, page, "zh_CN").read_text("utf-8"))
     data = zlib.decompress(base64.b64decode(kept["packed"])).decode()
-    kept["packed"] = base64.b64encode(zlib.compress(traditional(data, "").encode(), 9)).decode()
-    return kept | {name: traditional(kept[name], "") for name in ("name", "still")}
+    english = "rows"  # of pictures, which have no lines of code
+    packed = zlib.compress(traditional(data, english).encode(), 9)
+    kept["packed"] = base64.b64encode(packed).decode()
+    return kept | {name: traditional(kept[name], english) for name in ("name", "still")}
 
 
 def write(made: dict[str, str], call: ExplorerCall, page: str, folder: Path) -> str:

@@ -97,10 +97,11 @@ def regenerate(path: Path, page: Page | None = None) -> None:
     keep_timings(notebook, before)
     tidy(notebook)
     add_stills(notebook, before, page)
-    for call in filter(None, explorer_calls(notebook)):
-        if call.stored:
-            recordings.store(call, path.stem)
-            store_translated()
+    kept = [call for call in explorer_calls(notebook) if call and call.stored]
+    for call in kept:
+        recordings.store(call, path.stem)
+    if kept:
+        store_translated()
     nbformat.write(notebook, path)
     for picture in readme_pictures(notebook):
         README_PICTURE.write_bytes(picture)
@@ -109,8 +110,8 @@ def regenerate(path: Path, page: Page | None = None) -> None:
 def store_translated() -> None:
     """Store recordings in the other languages, each of which needs a process of its own."""
     for language in program.languages():
-        program.write(language)
         if language != "zh_TW":  # which is made from zh_CN
+            program.write(language)
             called = [sys.executable, "-m", recordings.__name__]
             subprocess.run(called, env={**os.environ, "TRANSLATION": language}, check=True)
 

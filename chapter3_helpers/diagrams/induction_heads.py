@@ -63,5 +63,5 @@ def induction_diagram(
         Arrow(last, second, say_drawn("looks")),
         Arrow(second, copied, say_drawn("copies")),
     ]
-    title = say_drawn("How the last “{last}” finds “{place}”", last=names[-1], place=names[place])
+    title = say_drawn("How the last “{last}” finds “{letter}”", last=names[-1], letter=names[place])
     return Diagram(title, blocks, arrows)

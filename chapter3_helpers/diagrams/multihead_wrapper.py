@@ -10,7 +10,6 @@ from chapter3_helpers._figures.arrays import size_of, to_array
 from chapter3_helpers._figures.said import say_drawn
 from chapter3_helpers.diagrams.core import Arrow, Block, Diagram, one_word
 
-SIDE_BY_SIDE = say_drawn("Heads side by side")
 FAINTEST = 0.02  # a smaller weight has no arrow
 
 
@@ -38,7 +37,7 @@ def heads_diagram(
     weights: Any,
     contexts: Any,
     tokens: Sequence[str],
-    title: str = SIDE_BY_SIDE,
+    title: str = "",
     answers: Mapping[str, tuple[Any, str]] | None = None,
 ) -> Diagram:
     """Draw where every head looks from one token, where it puts what it finds, and what is read.
@@ -79,4 +78,4 @@ def heads_diagram(
         ]
         words = say_drawn("linear layer") if place == places[0] else ""
         arrows += [Arrow("concat", asked, words, via="below"), Arrow(asked, answer)]
-    return Diagram(title, blocks, arrows)
+    return Diagram(title or say_drawn("Heads side by side"), blocks, arrows)

@@ -31,7 +31,7 @@ CLOSE = 0.01  # relative: a value that is this near was probably rounded
 LONGEST_EXAMPLE = 1500  # characters
 # notebook -> exercise -> was its last attempt right?
 SOLVED: defaultdict[str, dict[str, bool]] = defaultdict(dict)
-INSIDE_OUT = "The mask is inside out. In this package True means hidden."  # in three topics
+INSIDE_OUT = "The mask is inside out. In this package True means hidden."  # in two topics
 TRIED: list[str] = []  # the exercises an attempt at which runs now
 
 

@@ -113,7 +113,7 @@ SCORES_FROM_WEIGHTS = Exercise(
     misconceptions={
         "Softmax of these gives the weights back, but the largest is not 0. Only differences "
         "matter, so you may subtract the largest from all of them.": lambda w: w.log(),
-        "These differences are those of the w. It is the logarithm that undoes an "
+        "These differences are those of the weights. It is the logarithm that undoes an "
         "exponential.": lambda w: w - w.max(),
         "These are the ratios to the largest weight. The scores are their logarithms.": (
             lambda w: w / w.max()

@@ -186,7 +186,8 @@ def run(
         if not path.exists():
             learned = _run(model, train, every, progress)
             states = {batches: state.state_dict() for batches, state in learned.states.items()}
-            torch.save((states, learned.losses), path)
+            torch.save((states, learned.losses), aside := path.with_suffix(".part"))
+            aside.replace(path)  # whole, or not there
             return learned
     kept, losses = torch.load(path)
     states = {batches: copy.deepcopy(model) for batches in kept} | {len(losses): model}

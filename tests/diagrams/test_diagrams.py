@@ -46,7 +46,7 @@ def arrow(*ends, names="xyz", **more):
 
 
 def bracket(*names, among="x", **others):
-    """Blocks side by side, with a bracket placed some of them, and others."""
+    """Blocks side by side, with a bracket around some of them, and others."""
     brackets = [Bracket("b", names), *(Bracket(text, inside) for text, inside in others.items())]
     return Diagram("t", blocks(*among), brackets=brackets)
 

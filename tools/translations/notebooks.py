@@ -98,8 +98,6 @@ def fingerprint(content: bytes) -> str:
 
 if __name__ == "__main__":
     language = sys.argv[1]
-    if language not in (known := program.languages()):
-        sys.exit(f"There is no translation {language}. There are {', '.join(known)}.")
     program.write(language)
     folder = NOTEBOOKS / language
     for name in write(folder, lambda name: speaker(language, name)):

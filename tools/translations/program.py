@@ -48,6 +48,8 @@ def languages() -> list[str]:
 
 def write(language: str) -> None:
     """Write what the package says in a language to where it looks for it."""
+    if language not in languages():
+        sys.exit(f"There is no translation {language}. There are {', '.join(languages())}.")
     say = speaker(language, NAME)
     catalogue = polib.POFile()
     catalogue.metadata = {"Content-Type": "text/plain; charset=UTF-8"}

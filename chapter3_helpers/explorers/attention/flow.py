@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from chapter3_helpers._language import say
+from chapter3_helpers._language import say, sentences
 from chapter3_helpers.diagrams import Diagram, attention_diagram
 from chapter3_helpers.explorers.attention.states import AttentionState
 from chapter3_helpers.explorers.core.panels import Panel
@@ -41,7 +41,7 @@ class Strip(Panel):
         part, _, head = self.name.partition(" ")
         name = say("{part} of head {head}", part=part, head=head) if head else part
         shape = say("Its shape is {shape}.", shape=self.shape)
-        said = f"{escape(PARTS[part])} {escape(shape)}"
+        said = escape(sentences(PARTS[part], shape))
         return f'<div class="c3w c3strip"><p><b>{escape(name)}</b>: {said}</p></div>'
 
 

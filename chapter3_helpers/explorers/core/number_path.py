@@ -90,8 +90,10 @@ class NumberPath(Panel):
     @cached_property
     def divisor(self) -> float:
         """By what a score is divided."""
+        if self.temperature is not None:
+            return self.temperature
         if self.vectors is None or self.additive is not None or not self.scaled:
-            return self.temperature or 1.0
+            return 1.0
         return math.sqrt(len(self.vectors[0]))
 
     @cached_property
