@@ -64,7 +64,13 @@ CONTROLS = (
         PHRASE,
         say("Type a phrase twice, or once and its beginning again"),
     ),
-    Buttons("layers", say("layers"), TWO, say("How many layers of attention"), options=(ONE, TWO)),
+    Buttons(
+        "layers",
+        say("attention layers"),
+        TWO,
+        say("How many layers of attention"),
+        options=(ONE, TWO),
+    ),
     Switch(
         "residual",
         say("residual"),

@@ -79,7 +79,7 @@ CONTROLS = (
     ),
     DropDown(
         "matrices",
-        say("weights"),
+        say("matrices"),
         LEARNED,
         say("Matrices of the reader of notebook 03, or random ones, which take any words"),
         options=(LEARNED, RANDOM),

@@ -154,27 +154,34 @@ def test_what_plays_walks_through_all_choices(topic):
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_a_control_that_is_hidden_would_change_nothing(topic):
-    subject, hidden = explorer(topic), set()
-    choices = [c for c in subject.controls if isinstance(c, DropDown | Buttons | Switch)]
-    for choice, option in ((c, option) for c in choices for option in values(subject, c)):
-        if not isinstance(option, str | bool):
-            continue
+def test_a_control_changes_the_picture_where_it_is_shown_and_nothing_where_it_is_hidden(topic):
+    subject, hidden, changing = explorer(topic), set(), set()
+    controls = [c for c in subject.controls if not isinstance(c, Clicked | TextField)]
+    choices = [c for c in controls if isinstance(c, DropDown | Buttons | Switch)]
+    starts = [{choice.name: option} for choice in choices for option in values(subject, choice)]
+    for start in [{}, *starts]:
         subject.reset()
-        subject.set(**{choice.name: option})
-        shown = render(subject.panels(subject.settings))
-        for control in subject.controls:
-            if isinstance(control, Clicked) or control.is_shown(subject.settings):
-                continue
-            hidden.add(control.name)
-            assert subject.places[control.name].layout.display == "none"
+        subject.set(**start)
+        here, shown = subject.settings, render(subject.panels(subject.settings))
+        for control in controls:
             every = values(subject, control)
-            other = every[0] if subject.settings[control.name] == every[-1] else every[-1]
-            moved = {**subject.settings, control.name: other}
-            assert render(subject.panels(moved)) == shown, (control.name, subject.settings)
+            ends = [end for end in (every[-1], every[0]) if end != here[control.name]]
+            if not control.is_shown(here):
+                hidden.add(control.name)
+                assert subject.places[control.name].layout.display == "none"
+                for end in ends[:1]:  # none where an option is the only one
+                    moved = {**here, control.name: end}
+                    assert render(subject.panels(moved)) == shown, (control.name, here)
+                continue
+            for end in ends if control.name not in changing else ():
+                subject.move(**{control.name: end})
+                if render(subject.panels(subject.settings)) != shown:
+                    changing.add(control.name)
+                subject.reset()
+                subject.move(**start)
+    assert hidden == {c.name for c in controls if c.enabled is not Control.enabled}
+    assert changing == {c.name for c in controls}
     subject.reset()
-    hiding = [c for c in subject.controls if not isinstance(c, Clicked)]
-    assert hidden == {c.name for c in hiding if c.enabled is not Control.enabled}
 
 
 def test_another_token_keeps_its_score_and_a_letter_at_the_end_stays_there():
