@@ -18,6 +18,15 @@ What supports them:
     _switches       torch as it starts, whatever a reader has switched
     _figures/       figures that carry words, tick labels in any script, colours
 
+Letters of shapes, as in (..., H, T, D), where ... stands for any dimensions, or for none:
+
+    B  texts (in tasks/ N)            d  numbers for each token
+    T  tokens of a text               H  heads (of queries), of D numbers each
+    S  keys to look at: those in a    G  heads of keys and values, fewer than H or as many
+       cache and the T new ones       L  layers
+
+The notebook one_page has a whole GPT, attention included, in one cell.
+
 Importing the package itself costs nothing.
 """
 

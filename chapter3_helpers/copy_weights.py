@@ -61,7 +61,7 @@ def copy_weights(source: nn.Module, target: nn.Module) -> None:
     for name in places:
         matrix = _matrix(source_places[name]) if source_places[name] else identity
         if name in ("key", "value"):
-            heads = matrix.unflatten(0, (-1, D))  # (K, D, d_in + 1)
+            heads = matrix.unflatten(0, (-1, D))  # (G, D, d_in + 1)
             heads = heads.repeat_interleave(H // len(heads), dim=0)  # one for each query head
             groups = heads.unflatten(0, (_rows(places[name]) // D, -1))
             matrix = groups[:, 0].flatten(0, 1)

@@ -69,14 +69,14 @@ class AttentionLayers:
     theta: float | None
 
     def project(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return queries (..., H, T, D), keys and values (..., K, T, D) of x (..., T, d_in)."""
+        """Return queries (..., H, T, D), keys and values (..., G, T, D) of x (..., T, d_in)."""
         queries, keys, values = (
             torch.cat([projection(x) for projection in projections], dim=-1)  # (..., T, width)
             for projections in (self.queries, self.keys, self.values)
         )
         head_dim = queries.shape[-1] // self.num_heads
-        K = keys.shape[-1] // head_dim
-        return split_heads(queries, self.num_heads), split_heads(keys, K), split_heads(values, K)
+        G = keys.shape[-1] // head_dim
+        return split_heads(queries, self.num_heads), split_heads(keys, G), split_heads(values, G)
 
 
 def read_attention(module: nn.Module, name: str = "module") -> AttentionLayers:

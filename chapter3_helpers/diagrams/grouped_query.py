@@ -15,16 +15,16 @@ MOST_NUMBERS = 3  # of each query and key, that are drawn
 
 
 def sharing_diagram(queries: Any, keys: Any) -> Diagram:
-    """Draw which of the heads of keys (K, T, D) each head of queries (H, T, D) reads: neighbours
+    """Draw which of the heads of keys (G, T, D) each head of queries (H, T, D) reads: neighbours
     share one."""
     queries, keys = to_array(queries), to_array(keys)
-    H, K = len(queries), len(keys)
+    H, G = len(queries), len(keys)
     blocks = [
         *(_strip("queries", "query", head, (head, 0), queries[head]) for head in range(H)),
-        *(_strip("keys", "key", head, (head * H // K, 1), keys[head]) for head in range(K)),
+        *(_strip("keys", "key", head, (head * H // G, 1), keys[head]) for head in range(G)),
     ]
-    arrows = [Arrow(f"queries {h}", f"keys {h * K // H}") for h in range(H)]
-    title = say_drawn("{queries} query heads, {keys} key heads", queries=H, keys=K)
+    arrows = [Arrow(f"queries {h}", f"keys {h * G // H}") for h in range(H)]
+    title = say_drawn("{queries} query heads, {keys} key heads", queries=H, keys=G)
     return Diagram(title, blocks, arrows)
 
 
