@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from chapter3_helpers.dropout import dropout_mask
+from chapter3_helpers.exercises import Exercise
 from chapter3_helpers.handmade_transformer import (
     MODEL,
     accuracy,
@@ -64,6 +65,7 @@ def minimal(*sizes):
 # (call, error, words); " ... " stands for what is left out
 REFUSED = [
     # sentence
+    (lambda: Exercise("2a", abs), V, "name must be two digits and a letter, as in 02a, got '2a'"),
     (lambda: embed_text(""), V, "text must hold at least one word, got ''"),
     (lambda: embed_text(["a"]), T, "text must be a string, got list"),
     (lambda: embed_by_features(7), T, "text must be a string"),

@@ -54,7 +54,6 @@ class Exercise:
     """
 
     name: str
-    notebook: str = field(init=False)
     solution: Callable[..., Any]
     cases: Sequence[tuple] = ()
     misconceptions: Mapping[str, Callable[..., Any] | tuple[Callable[..., Any], ...]] = field(
@@ -63,10 +62,15 @@ class Exercise:
     demand: Callable[[Callable[..., Any], tuple], str] | None = None
 
     def __post_init__(self) -> None:
-        number, _ = re.fullmatch("([0-9]{2})([a-z])", self.name).groups()
-        object.__setattr__(self, "notebook", number)
-        SOLVED[number].setdefault(self.name, False)
+        if not re.fullmatch("[0-9]{2}[a-z]", self.name):
+            raise ValueError(f"name must be two digits and a letter, as in 02a, got {self.name!r}")
+        SOLVED[self.notebook].setdefault(self.name, False)
         object.__setattr__(self, "solution", _kept_from_attempts(self.solution, self.name))
+
+    @property
+    def notebook(self) -> str:
+        """The number of the notebook, with which a name begins."""
+        return self.name[:2]
 
     def check(self, attempt: Any) -> None:
         """Show the verdict on an attempt, whatever it is and whatever error it makes.
