@@ -42,6 +42,28 @@ def kv_cache_bytes(
     return 2 * keys * bytes_per_number
 
 
+def grouped_attention(
+    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
+) -> torch.Tensor:
+    """Let the T newest tokens look at S keys, their own among them, without repeating any.
+
+    From queries (B, H, T, D), keys and values (B, G, S, D) it makes context vectors (B, H, T, D).
+    On a CPU one token goes another way by the number of threads, and last digits may differ.
+    """
+    B, H, T, D = queries.shape
+    G, S = keys.shape[1:3]
+    # Nothing is hidden from one token, so the H / G queries of a group can be rows of one matrix: a
+    # CPU then reads each key once, which pays while every thread has one of the B * G matrices.
+    busy = torch.compiler.is_compiling() or torch.get_num_threads() <= B * G
+    if T == 1 and queries.device.type == "cpu" and busy:
+        grouped = queries.reshape(B, G, H // G, D)
+        return functional.scaled_dot_product_attention(grouped, keys, values).reshape(B, H, T, D)
+    masked: dict = {"is_causal": True} if T == S else {}
+    if 1 < T < S:  # query i stands at position S - T + i; here True means visible
+        masked["attn_mask"] = queries.new_ones(T, S, dtype=torch.bool).tril(S - T)
+    return functional.scaled_dot_product_attention(queries, keys, values, enable_gqa=True, **masked)
+
+
 class KeyValueCache:
     """What a cache keeps and appends: the keys and values of the S tokens so far.
 
@@ -84,7 +106,7 @@ class LayerCache(KeyValueCache):
     first keys settle dtype and device.
 
     A copy, as by ``copy.deepcopy`` or ``pickle``, has forgotten its layer. It belongs to the first
-    layer that uses it, and so does a cache that is made without a layer.
+    layer that adds to it, and so does a cache that is made without a layer.
 
     Activation checkpointing (``torch.utils.checkpoint``) calls a layer a second time, which would
     append the same tokens once more: train without a cache.
@@ -144,8 +166,6 @@ class LayerCache(KeyValueCache):
                 f"cache must hold {keys.dtype} on {keys.device}, as the new keys are, "
                 f"got {held.dtype} on {held.device}"
             )
-        if self.layer is None:
-            self.layer = weakref.ref(layer)
 
     def append(self, keys: torch.Tensor, values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Add the keys and values of new tokens, (B, G, T, D); return all that are then held.
@@ -242,6 +262,8 @@ class GroupedQueryAttention(nn.Module):
         queries, keys, values = self._project(x, cache)
         if cache is not None:
             keys, values = cache.append(keys, values)  # (B, G, S, D): the earlier ones, too
+            if cache.layer is None:  # now that nothing was refused
+                cache.layer = weakref.ref(self)
         context = grouped_attention(queries, keys, values)  # (B, H, T, D)
         return self.out_proj(join_heads(context)).reshape(x.shape)
 
@@ -276,24 +298,3 @@ class GroupedQueryAttention(nn.Module):
             frequencies = rotary_frequencies(self.head_dim, T, self.theta, past).to(keys.device)
             queries, keys = apply_rotary(queries, frequencies), apply_rotary(keys, frequencies)
         return queries, keys, values
-
-
-def grouped_attention(
-    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor
-) -> torch.Tensor:
-    """Let the T newest tokens look at S keys, their own among them, without repeating any.
-
-    From queries (B, H, T, D), keys and values (B, G, S, D) it makes context vectors (B, H, T, D).
-    """
-    B, H, T, D = queries.shape
-    G, S = keys.shape[1:3]
-    # Nothing is hidden from one token, so the H / G queries of a group can be rows of one matrix: a
-    # CPU then reads each key once, which pays while every thread has one of the B * G matrices.
-    busy = torch.compiler.is_compiling() or torch.get_num_threads() <= B * G
-    if T == 1 and queries.device.type == "cpu" and busy:
-        grouped = queries.reshape(B, G, H // G, D)
-        return functional.scaled_dot_product_attention(grouped, keys, values).reshape(B, H, T, D)
-    masked: dict = {"is_causal": True} if T == S else {}
-    if 1 < T < S:  # query i stands at position S - T + i; here True means visible
-        masked["attn_mask"] = queries.new_ones(T, S, dtype=torch.bool).tril(S - T)
-    return functional.scaled_dot_product_attention(queries, keys, values, enable_gqa=True, **masked)

@@ -340,7 +340,7 @@ def test_append_refuses_what_does_not_fit_and_nothing_changes(keys, values, held
 
 @torch.no_grad()
 def test_one_cache_for_two_layers_is_refused_also_as_a_copy_or_made_by_hand():
-    """A copy or a cache made by hand belongs to the first layer that uses it."""
+    """A copy or a cache made by hand belongs to the first layer that adds to it."""
     module, x = make(), tokens(B, T)
     other, whole = copy.deepcopy(module), module(x)
     cache = filled(module, x[:, :4])
@@ -353,6 +353,9 @@ def test_one_cache_for_two_layers_is_refused_also_as_a_copy_or_made_by_hand():
     by_hand = LayerCache(B, 2, CONTEXT, D)
     with pytest.raises(ValueError, match="must be like"):
         module(x[:1], by_hand)
+    with pytest.raises(ValueError, match="tokens fit"):
+        module(tokens(B, CONTEXT + 1), by_hand)
+    module.attention_weights(x, by_hand)
     pieces = in_pieces(other, x, (3, 4), by_hand)
     torch.testing.assert_close(pieces, whole, atol=1e-5, rtol=1e-5)
     with pytest.raises(ValueError, match="this layer's own"):
