@@ -18,9 +18,11 @@ class CausalAttention(nn.Module):
     is kept that could be saved, moved or lost.
 
     Args:
-        d_in, d_out, qkv_bias: as in ``SelfAttention_v2``.
+        d_in: numbers per token on the way in.
+        d_out: numbers per token on the way out.
         context_length: the most tokens it will read at once.
         dropout: the probability that an attention weight is dropped, in training only.
+        qkv_bias: whether the three projections add a learned bias.
 
     Raises:
         ValueError: more than ``context_length`` tokens come in.

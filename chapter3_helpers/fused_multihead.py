@@ -50,9 +50,12 @@ class MultiHeadAttention(nn.Module):
             --join--> (B, T, d_out) --out_proj--> (B, T, d_out)
 
     Args:
-        d_in, context_length, dropout, qkv_bias: as in ``CausalAttention``.
+        d_in: numbers per token on the way in.
         d_out: numbers per token on the way out, of *all heads together*.
+        context_length: the most tokens it will read at once.
+        dropout: the probability that an attention weight is dropped, in training only.
         num_heads: how many heads share ``d_out``.
+        qkv_bias: whether queries, keys and values add a learned bias.
 
     Raises:
         ValueError: ``num_heads`` does not divide ``d_out``, or more than ``context_length`` tokens
@@ -120,10 +123,16 @@ class FusedMultiHeadAttention(nn.Module):
     float16 a score beyond 65504 gives NaN; the kernel, with its sums in float32, gives none.
 
     Args:
-        d_in, d_out, context_length, dropout, num_heads, qkv_bias: as in ``MultiHeadAttention``.
+        d_in: numbers per token on the way in.
+        d_out: numbers per token on the way out, of *all heads together*.
+        context_length: the most tokens it will read at once.
+        dropout: the probability that an attention weight is dropped, in training only.
+        num_heads: how many heads share ``d_out``.
+        qkv_bias: whether queries, keys and values add a learned bias.
 
     Raises:
-        ValueError: as ``MultiHeadAttention``.
+        ValueError: ``num_heads`` does not divide ``d_out``, or more than ``context_length`` tokens
+            come in.
 
     >>> _ = torch.manual_seed(123)
     >>> attention = FusedMultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)

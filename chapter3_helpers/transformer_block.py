@@ -2,7 +2,7 @@
 
 Attention mixes tokens; a feed-forward network with a nonlinearity works on what was mixed;
 positions tell order; residual connections keep what was there. How it learns to predict is in
-``tasks.next_word``.
+``tasks.next_word``. The notebook ``one_page`` has a whole GPT, attention included, in one cell.
 
 Source: lecture notes on self-attention, section 3. Taught in ``09_transformer_block``.
 """
@@ -129,8 +129,11 @@ class GPT(nn.Module):
     Args:
         vocab_size: how many tokens there are to choose from.
         d: numbers per token, in every layer.
+        context_length: the most tokens it will read at once.
         num_layers: how many blocks, one after another.
-        context_length, num_heads, dropout: as in ``TransformerBlock``.
+        num_heads: how many heads share ``d``, in each block.
+        dropout: the probability that an attention weight, or a number that is about to be added
+            to the residual, is dropped; in training only.
 
     >>> _ = torch.manual_seed(123)
     >>> model = GPT(vocab_size=11, d=6, context_length=5, num_layers=2, num_heads=3)
@@ -166,6 +169,14 @@ class GPT(nn.Module):
             x = block(x)
         return self.output(self.norm(x))
 
+    def attention_weights(self, ids: torch.Tensor) -> list[torch.Tensor]:
+        """Return the weights (..., H, T, T) of each block for token ids (..., T)."""
+        x, weights = self.positions(self.embedding(ids)), []
+        for block in self.blocks:
+            weights.append(block.attention.attention_weights(block.norm1(x)))
+            x = block(x)
+        return weights
+
 
 class MinimalLanguageModel(nn.Module):
     """The smallest architecture that can do what attention alone can't, from ids to logits.
@@ -194,7 +205,7 @@ class MinimalLanguageModel(nn.Module):
         self.context_length = context_length
         self.embedding = nn.Embedding(vocab_size, d)
         self.positions = LearnedPositions(context_length, d)
-        self.attention = MultiHeadAttention(d, d, context_length, 0.0, num_heads)
+        self.attention = MultiHeadAttention(d, d, context_length, dropout=0.0, num_heads=num_heads)
         self.feed_forward = FeedForward(d)
         self.output = nn.Linear(d, vocab_size)
 

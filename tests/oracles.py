@@ -4,8 +4,6 @@ import math
 
 import torch
 
-from chapter3_helpers.transformer_block import GPT
-
 
 def tokens(*shape: int, seed: int = 1, dtype: torch.dtype = torch.float64) -> torch.Tensor:
     """Draw signed numbers, the same ones for the same shape and seed."""
@@ -28,12 +26,3 @@ def by_hand(
             for column, value in enumerate(values[j].tolist()):
                 context[i, column] += weights[i, j] * value
     return context, weights
-
-
-def layer_weights(model: GPT, ids: torch.Tensor) -> list[torch.Tensor]:
-    """Return the weights (..., H, T, T) of every layer of a ``GPT``, which has no method for it."""
-    x, weights = model.positions(model.embedding(ids)), []
-    for block in model.blocks:
-        weights.append(block.attention.attention_weights(block.norm1(x)))
-        x = block(x)
-    return weights

@@ -10,8 +10,11 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from chapter3_helpers.gpt2 import load_gpt2, read_tokenizer
+from chapter3_helpers.real_heads import head_scores
+from chapter3_helpers.real_model import likeliest_ids, write
 from chapter3_helpers.sentence import TOKENS
-from tests.oracles import layer_weights
+from chapter3_helpers.transformer_block import GPT
+from tests.gguf_files import byte_tokenizer
 from tools.notebook_files import NOTEBOOKS, code_cells, read
 
 CONTEXT = 40
@@ -62,13 +65,23 @@ def test_logits_weights_and_generated_tokens_are_theirs(theirs, folder):
     ids = torch.randint(30, (2, CONTEXT))
     expected = theirs(ids, output_attentions=True)
     torch.testing.assert_close(ours(ids), expected.logits, atol=1e-4, rtol=1e-5)
-    for weights, wanted in zip(layer_weights(ours, ids), expected.attentions, strict=True):
+    for weights, wanted in zip(ours.attention_weights(ids), expected.attentions, strict=True):
         torch.testing.assert_close(weights, wanted, atol=1e-5, rtol=0)
     written = ids[:, :9]
     wanted = theirs.generate(written, max_new_tokens=20, do_sample=False, use_cache=False)
+    assert [[*likeliest_ids(ours, text, 20)] for text in written] == wanted[:, 9:].tolist()
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_gpt_writes_as_a_llama_does_and_its_heads_are_measured(cached):
+    torch.manual_seed(1)
+    model, tokenizer = GPT(256, 12, CONTEXT, num_layers=2, num_heads=3).eval(), byte_tokenizer()
+    ids = tokenizer.encode("say it").ids
+    assert head_scores(model, torch.tensor(ids))["first token"].shape == (2, 3)
     for _ in range(20):
-        written = torch.cat([written, ours(written)[:, -1:].argmax(dim=-1)], dim=-1)
-    assert written.equal(wanted)
+        ids.append(model(torch.tensor(ids))[-1].argmax().item())
+    new = write(model, tokenizer, "say it", max_new_tokens=20, cached=cached)
+    assert new == tokenizer.decode(ids).removeprefix("say it")
 
 
 # what is refused
@@ -98,7 +111,7 @@ def change_config(files, **changes):
         ("scale_attn_weights", False, "must say scale_attn_weights = True, got False"),
         ("scale_attn_by_inverse_layer_idx", True, "scale_attn_by_inverse_layer_idx = False"),
         ("add_cross_attention", True, "must say add_cross_attention = False, got True"),
-        ("n_head", 4, "d_out must be divisible by num_heads, got 6 and 4"),
+        ("n_head", 4, "config.json must say sizes that go together: d_out .* got 6 and 4"),
         ("n_layer", 3, "must hold h.2.ln_1.weight for the sizes that it says, got none"),
         ("n_embd", 8, r"must hold wte.weight as \(11, 8\), for the sizes .*, got \(11, 6\)"),
         ("n_inner", 20, r"must hold h.0.mlp.c_fc.weight as \(20, 6\), .*, got \(24, 6\)"),

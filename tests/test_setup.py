@@ -207,6 +207,24 @@ def test_the_lowest_versions_that_are_tried_are_those_that_are_allowed(tmp_path)
     assert f"torch=={pinned['torch']}" in map(str, pins())
 
 
+def test_an_argument_is_said_in_its_place_or_one_hop_away():
+    """Where a docstring says "as in ``X``" of an argument, that of X says what the argument is."""
+    said, elsewhere = set(), []
+    for path in (ROOT / "chapter3_helpers").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.ClassDef | ast.FunctionDef):
+                continue
+            for names, words in re.findall(
+                r"(?m)^    ([\w, ]+): (.*)", ast.get_docstring(node) or ""
+            ):
+                other = re.match(r"as in ``(\w+)``", words)
+                rows = [(other[1] if other else node.name, name) for name in names.split(", ")]
+                elsewhere += rows if other else []
+                said |= set() if other else {*rows}
+    assert elsewhere
+    assert not {*elsewhere} - said
+
+
 # The modules of a notebook that has another name.
 MODULES = {
     "00_why_attention": ["recurrent"],

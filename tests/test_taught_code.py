@@ -52,7 +52,8 @@ TAUGHT = {
     ),
     "16_heads_of_a_real_model": ("real_heads", ["repeated_tokens", "head_scores", "cut_heads"]),
 }
-BEYOND = {"Llama": ["attention_weights"]}  # methods that the package alone has
+# methods that the package alone has
+BEYOND = {"GPT": ["attention_weights"], "Llama": ["attention_weights"]}
 BELOW = {  # the rung that lines marked as new are compared with
     "CausalAttention": SelfAttention_v2,
     "MultiHeadAttentionWrapper": CausalAttention,

@@ -17,7 +17,6 @@ from chapter3_helpers.real_model import load_llama, next_ids, read_tokenizer
 from chapter3_helpers.transformer_block import GPT, MinimalLanguageModel
 from tests.explorers import panel_of, run, state_of
 from tests.gguf_files import byte_tokenizer, random_llama
-from tests.oracles import layer_weights
 
 TEXT = "say it, say i"  # a token for each letter
 
@@ -32,13 +31,7 @@ def llama():
     return random_llama(vocab_size=256)  # 2 layers of 6 heads
 
 
-class Readable(GPT):
-    """The model of 09, with what it lacks."""
-
-    attention_weights = layer_weights
-
-
-def gpt(kind=Readable, dropout=0.0):
+def gpt(kind=GPT, dropout=0.0):
     with torch.random.fork_rng():
         torch.manual_seed(0)
         return kind(256, 12, 40, num_layers=2, num_heads=3, dropout=dropout)
@@ -196,7 +189,7 @@ def test_a_text_that_ends_is_written_to_its_end(llama, tokenizer, monkeypatch):
     assert TEXT + written == tokenizer.decode(ids + new[: new.index(new[-1])])
 
 
-class WithoutLogits(Readable):
+class WithoutLogits(GPT):
     def forward(self, ids):
         return super().forward(ids)[-1]
 
@@ -204,7 +197,7 @@ class WithoutLogits(Readable):
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"weights": gpt(GPT)}, TypeError, "a model must have attention_weights(ids)"),
+        ({"weights": torch.nn.Linear(2, 3)}, TypeError, "a model must have attention_weights(ids)"),
         ({"weights": gpt(WithoutLogits)}, TypeError, "logits (T, vocab_size) for ids (T,), got"),
         ({"weights": "a text"}, TypeError, "weights must be a sequence with a tensor"),
         ({"tokens": [*TEXT]}, TypeError, "with a model goes one text"),

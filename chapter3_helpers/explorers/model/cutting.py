@@ -17,7 +17,7 @@ from chapter3_helpers.explorers.model.reading import MOST_TOKENS, Reading, read_
 from chapter3_helpers.explorers.model.state import ModelState, model_state
 from chapter3_helpers.model_files import read_tokenizer
 from chapter3_helpers.real_heads import cut_heads, head_columns
-from chapter3_helpers.real_model import encode, end_ids, next_ids
+from chapter3_helpers.real_model import encode, end_ids, likeliest_ids
 
 NEW = 10  # tokens that it writes
 KEPT = 4  # answers
@@ -178,21 +178,11 @@ def _ask(asked: Asked, text: str, off: tuple[tuple[int, int], ...]) -> Answer:
         weights = model.attention_weights(places)
         losses = cross_entropy(model(places)[:-1].float(), places[1:], reduction="none")
         ends = end_ids(tokenizer)
-        new = [*takewhile(lambda chosen: chosen not in ends, _write(model, ids))]
+        count = min(NEW, getattr(model, "context_length", len(ids) + NEW) - len(ids))
+        written = likeliest_ids(model, places, count)
+        new = [*takewhile(lambda chosen: chosen not in ends, written)]
     whole, read = tokenizer.decode(ids + new), read_weights(weights, tokens)
     return Answer(text, read, losses.cpu(), whole[len(tokenizer.decode(ids)) :])
-
-
-def _write(model: nn.Module, ids: list[int]) -> Iterator[int]:
-    """Choose the likeliest next token, again and again, with a cache where the model has one."""
-    count = min(NEW, getattr(model, "context_length", len(ids) + NEW) - len(ids))
-    if hasattr(model, "new_caches"):
-        yield from next_ids(model, ids, count)
-        return
-    for _ in range(count):
-        likeliest = model(torch.tensor(ids, device=_device(model)))[-1].argmax().item()
-        yield likeliest
-        ids = [*ids, likeliest]
 
 
 @contextmanager

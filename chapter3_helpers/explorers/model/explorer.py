@@ -54,7 +54,7 @@ def model_explorer(
             ``output_attentions=True``; one tensor (L, H, T, T); attention to another text,
             (1, H, T, S); or what ``generate(..., output_attentions=True)`` returns. Or a model,
             which gives logits (T, vocab_size) for ids (T,) and has ``attention_weights(ids)``,
-            such as a ``Llama`` of ``real_model``.
+            such as a ``Llama`` or a ``GPT``.
         tokens: T of them, as text; where the model had read S - T before, all S. For a model a
             text.
         keys: the S tokens of the other text.
