@@ -70,6 +70,8 @@ def test_heatmap_puts_queries_on_rows_and_keys_on_columns():
     assert ax.yaxis_inverted(), "the first query stands on top"
     numbers = [text.get_text() for text in ax.texts]
     assert numbers == ["0.75", "0.25", "0.00", "0.12", "0.50", "0.38"]
+    places = [text.get_position() for text in ax.texts]
+    assert places == [(x, y) for y in middles[:2] for x in middles], "in the middle of each cell"
 
 
 def test_weights_share_one_scale_from_white_to_one_dark_hue_whatever_their_values():

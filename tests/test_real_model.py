@@ -227,6 +227,14 @@ def test_transformers_reads_the_same_model_from_a_gguf_file(tmp_path, sizes, kin
         close(weights, wanted, atol=1e-5)
 
 
+def test_a_file_that_says_no_theta_means_that_of_the_first_llama(gguf_file):
+    model, ids = random_llama(theta=10_000.0), draw_ids(2, CONTEXT)
+    said = settings_of(model)
+    del said["llama.rope.freq_base"]
+    write_gguf(gguf_file, said, tensors_of(model))
+    close(load_llama(gguf_file)(ids), model(ids))
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -212,6 +212,7 @@ def test_heads_have_an_arrow_for_every_weight_but_the_faintest_and_one_scale():
     weights = [[0.99, 0.01, 0.0], [0.25, 0.5, 0.25]]
     diagram = diagrams.heads_diagram(weights, [[1.0, 2.0], [3.0, -4.0]], "abc")
     assert {block.limit for block in diagram.blocks[3:]} == {4.0}
+    assert [block.name for block in diagram.blocks[:3]] == ["token 1", "token 2", "token 3"]
     beams = [item for item in draw(diagram).items if isinstance(item, Line) and item.width != 1.5]
     assert sorted(beam.width for beam in beams) == [0.6 + 5 * w for w in (0.25, 0.25, 0.5, 0.99)]
     assert all(beam.head for beam in beams)

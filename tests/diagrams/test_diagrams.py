@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 from matplotlib.patches import Polygon
 from matplotlib.textpath import TextPath
@@ -349,6 +350,10 @@ def test_hidden_cells_are_crossed_out_from_corner_to_corner():
     x, y = cells.x, cells.y
     assert "width=20 height=20 " in diagram.svg()
     assert cells.crosses() == [((x + 10, y + 10), (x + 20, y)), ((x, y + 20), (x + 10, y + 10))]
+    (drawn,) = [c for c in diagram.figure().axes[0].collections if isinstance(c, LineCollection)]
+    assert [segment.tolist() for segment in drawn.get_segments()] == [
+        [[*start], [*end]] for start, end in cells.crosses()
+    ]
 
 
 def test_both_drawings_put_cells_and_arrows_where_the_layout_has_them():

@@ -380,7 +380,7 @@ def test_a_control_stays_where_it_is_while_a_text_cannot_be_read(
     assert subject.view.value == before
 
 
-@pytest.mark.parametrize("typed", [1.5, 5000, -3])
+@pytest.mark.parametrize("typed", [1.5, 5000, HIGHEST_SEED + 1, -3])
 def test_what_is_typed_and_is_no_seed_stays_there_with_a_word_and_changes_nothing(typed):
     subject = explorers.masking_explorer(matrices="random")
     box, before, seed = subject.widgets["seed"], subject.view.value, subject.settings["seed"]
@@ -390,8 +390,9 @@ def test_what_is_typed_and_is_no_seed_stays_there_with_a_word_and_changes_nothin
     subject.reset()
     assert (box.field.value, box.said.value) == (seed, "")
     box.field.value = typed
-    box.field.value = 7
-    assert (subject.settings["seed"], box.said.value) == (7, "")
+    for right in (HIGHEST_SEED, 7):
+        box.field.value = right
+        assert (subject.settings["seed"], box.said.value) == (right, "")
     assert isinstance(subject.settings["seed"], int)
     assert subject.view.value != before
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from chapter3_helpers.explorers.core.number_path import NumberPath
-from chapter3_helpers.explorers.core.panels import Matrix, Note
+from chapter3_helpers.explorers.core.panels import Facts, Matrix, Note
 from chapter3_helpers.explorers.masking import (
     FIRST,
     LEARNED,
@@ -100,6 +100,10 @@ def test_a_right_function_of_a_reader_shows_what_the_package_shows(own, settings
             assert torch.equal(matrix.hidden, causal_mask(len(weights)))
     note, other = (panel_of(e, Note).text for e in (shown, package))
     assert note == f"This is {own.__name__} as it stands in your notebook. {other}"
+    for facts in shown.panels(shown.settings):
+        if isinstance(facts, Facts):
+            named = f"{own.__name__}, as it stands in your notebook"
+            assert facts.values["computed by"] == named
     call = shown.code(shown.settings).partition("\n\n#")[0].splitlines()
     assert torch.equal(run(call, **{own.__name__: own})["state"].weights, weights)
 

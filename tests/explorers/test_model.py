@@ -3,6 +3,7 @@
 import base64
 import html
 import io
+import itertools
 import json
 import re
 from types import SimpleNamespace
@@ -752,6 +753,11 @@ def test_small_heads_stand_where_they_have_most_room_each_at_its_place(
         column, row = (i, j) if turned else (j, i)
         level = places[(row + 1) * high // zoom - 3, column * wide // zoom]
         assert level == round(100 * sizes[i, j].item())
+    numbers = [
+        int(x) for x in re.findall(r'<text x="(\d+)" y="\d+" text-anchor="middle"', board.html())
+    ]
+    for left, right in itertools.pairwise(numbers):  # each where there is room for it, 28 pixels
+        assert max(28, wide) - 1 <= right - left <= 28 + wide
     axes = json.loads(html.unescape(re.search(r'data-board="([^"]*)"', board.layers()[1])[1]))
     named = [["layer", 0, layers, layers - 1], ["head", 0, heads, 0]]
     assert [axes["across"], axes["down"]] == (named if turned else named[::-1])

@@ -25,6 +25,10 @@ SAID = [
     ("softmax", {"score": 4.0}, "“step” gets most, 78% of the total ... give most to “step”, 42%."),
     ("softmax", {"temperature": 100.0}, "−58% to 43%. In brackets: each score divided by the temp"),
     ("trainable_qkv", {"head_dim": 64}, "slope of softmax is 0."),
+    ("attention", {"made": AT_RANDOM, "scale": 4}, "chance; the inputs are multiplied by 4, so"),
+    ("attention", {"made": AT_RANDOM, "scale": 1}, "what a head prefers is chance."),
+    ("attention", {"mechanism": SIMPLE, "scale": 1}, "a token attends to what resembles it."),
+    ("pronouns", {"batches": 0}, "After 0 batches “sour” looks at everything nearly alike, and"),
     (
         *("pronouns", {"batches": 500}),
         "After 500 batches “sour” looks most at “milk” ... says “sie”, which is right: “milk” is",
@@ -116,6 +120,7 @@ def test_the_slope_is_the_length_of_the_jacobian_that_autograd_finds(head_dim):
     for way, (name, divisor) in enumerate((("unscaled", 1.0), ("scaled", head_dim**0.5))):
         weights = torch.softmax(scores / divisor, dim=-1)
         torch.testing.assert_close(getattr(state, name), weights[0])
+        torch.testing.assert_close(state.queries @ state.keys.mT, scores[0])
         torch.testing.assert_close(state.largest[way], weights.amax(dim=-1).mean())
         jacobians = torch.func.vmap(torch.func.jacrev(lambda row: torch.softmax(row, dim=-1)))(
             (scores / divisor).flatten(0, 1)

@@ -72,7 +72,7 @@ class Montage(Heads):
             for n in range(0, len(rows), -(-LETTERS // high))
         ] + [
             (LEFT + (n + 0.5) * wide, TOP - 5, "middle", columns[n])
-            for n in range(0, len(columns), -(-LETTERS * 2 // wide) if wide < LETTERS * 2 else 1)
+            for n in range(0, len(columns), -(-LETTERS * 2 // wide))
         ]
         written = "".join(
             f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{escape(word)}</text>'
