@@ -16,11 +16,13 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
     "translation",
     "pages",
     "folds",
     "dark",
     "moved",
+    "names",
     "formulas",
     "terms",
     "first_page",
@@ -53,6 +55,7 @@ nb_ipywidgets_js = {}  # no widget comes from another site: recordings take thei
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
+autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = True

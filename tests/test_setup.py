@@ -11,7 +11,9 @@ import tomllib
 import zipfile
 from collections.abc import Callable
 from importlib.metadata import packages_distributions
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -234,6 +236,7 @@ MODULES = {
 }
 WITHOUT_EXPLORER = ["09", "13", "14", "15"]
 WITHOUT_TERMS = ["11"]
+READMES = ["README.md", "README.zh-CN.md"]
 
 
 def modules(path: Path) -> list[str]:
@@ -258,16 +261,47 @@ def links_of_its_place(path: Path) -> bool:
     )
 
 
-def row_in_the_map(path: Path) -> bool:
-    first, *_ = numbered_paths()
-    cells = [cell.source for cell in read(first).cells]
-    (series,) = [source for source in cells if source.startswith("## The map of the series")]
-    row = "00, this one" if path == first else f"[{path.stem}]({path.name})"
-    return series.count(f"\n| {row} |") == 1
+def series() -> str:
+    cells = [cell.source for cell in read(numbered_paths()[0]).cells]
+    (source,) = [source for source in cells if source.startswith("## The map of the series")]
+    return source
+
+
+def minutes_in_the_map(path: Path) -> str | None:
+    row = "00, this one" if path == numbered_paths()[0] else f"[{path.stem}]({path.name})"
+    found = re.findall(rf"^\| {re.escape(row)} \|.*\| about (\d+) \|", series(), re.MULTILINE)
+    return found[0] if len(found) == 1 else None
+
+
+def numbers(text: str) -> list[int]:
+    """Return the notebooks that a text names, each once: ``01 to 03`` are three."""
+    found: dict[int, None] = {}
+    for first, last in re.findall(r"(?<!\d)(\d\d)(?: (?:to|到) (\d\d))?(?!\d)", text):
+        found |= dict.fromkeys(range(int(first), int(last or first) + 1))
+    return [*found]
+
+
+def ways(readme: str) -> list[list[int]]:
+    """Return the notebooks of the chapter, of the way to a language model, and all others."""
+    text = (ROOT / readme).read_text("utf-8")
+    return list(map(numbers, re.findall(r"^- \*\*.+?(?=^\S)", text, re.MULTILINE | re.DOTALL)))[:3]
+
+
+def is_on_its_ways(path: Path) -> bool:
+    """Return whether the ways have a lesson wherever they are told, and its last cell leads on."""
+    number, last = int(path.stem[:2]), read(path).cells[-1].source
+    lists = list(map(ways, READMES))
+    for text in ((ROOT / "docs/index.md").read_text("utf-8"), series()):
+        lists.append([numbers(re.split("```|\n\\|", text.partition("Three ways")[2])[0])])
+    *on_way, others = lists[0]
+    following = {after for way in on_way for n, after in pairwise(way) if n == number}
+    return all(
+        (number in others) != any(number in way for way in told[:2]) for told in lists
+    ) and all(f"({numbered_paths()[after].name})" in last for after in following)
 
 
 # What CONTRIBUTING.md lists, and how it is seen that a lesson has it.
-BELONGS: dict[str, Callable[[Path], bool]] = {
+BELONGS: dict[str, Callable[[Path], Any]] = {
     "module": lambda path: all(
         importlib.util.find_spec(f"chapter3_helpers.{name}")
         and re.search(rf"\b{name}\b", chapter3_helpers.__doc__)
@@ -283,10 +317,16 @@ BELONGS: dict[str, Callable[[Path], bool]] = {
         and any("exercise" in tags(cell) for cell in read(path).cells)
     ),
     "explorer": lambda path: any(explorer_calls(read(path))) != (path.stem[:2] in WITHOUT_EXPLORER),
-    "row in the README": lambda path: contains(
-        "README.md", f"\n| [{path.stem}](notebooks/{path.name}) |"
+    "row in the READMEs": lambda path: all(
+        len(re.findall(rf"(?m)^\| (?:\d\d \| )?\[[^]]+\]\(notebooks/{path.name}\) \|", text)) == 1
+        for text in ((ROOT / name).read_text("utf-8") for name in READMES)
     ),
-    "row in the map": row_in_the_map,
+    "row in the map": minutes_in_the_map,
+    "minutes": lambda path: re.search(
+        rf"(?m)^About {minutes_in_the_map(path)} minutes; the closer looks .* another \d",
+        read(path).cells[0].source,
+    ),
+    "ways": is_on_its_ways,
     "page in the book": lambda path: contains("docs/index.md", f" <notebooks/{path.stem}>\n"),
     "picture of the map": lambda path: int(path.stem[:2]) in {*map_.BUILT_IN.values(), *map_.ABOUT},
     "neighbours": links_of_its_place,
@@ -345,19 +385,18 @@ def test_nothing_is_fetched_from_elsewhere():
         assert not fetch.search(path.read_text("utf-8")), path.name
 
 
-def test_the_minutes_of_the_map_are_those_of_the_notebooks_and_the_hours_their_sum():
-    cells = [cell.source for cell in read(numbered_paths()[0]).cells]
-    (series,) = [source for source in cells if source.startswith("## The map of the series")]
-    minutes = [int(number) for number in re.findall(r"\| about (\d+) \|", series)]
-    for path, number in zip(numbered_paths(), minutes, strict=True):
-        assert re.search(rf"(?m)^(About )?{number} minutes", read(path).cells[0].source), path.stem
-    way = sum(minutes[n] for n in (1, 2, 3, 4, 6, 7, 8, 9, 12, 15)) + minutes[5] // 2  # its class
-    hours = [round(sum(minutes[:8]) / 60), round(way / 60), -(-sum(minutes) // 60)]
-    readme, front_page = (ROOT / name for name in ("README.md", "docs/index.md"))
-    for text in (series, readme.read_text("utf-8"), front_page.read_text("utf-8")):
-        found = re.findall(r"(?:[Aa]bout|less\s+than)\s+(\d+)\s+hours", text)
+def test_the_hours_of_the_ways_are_sums_of_the_minutes_of_the_map():
+    minutes = [int(number) for number in re.findall(r"\| about (\d+) \|", series())]
+    chapter, to_model, _ = ways("README.md")
+    *way, _, _ = to_model  # those after it
+    on_way = sum(minutes[n] for n in way) - minutes[5] // 2  # its class
+    hours = [round(sum(minutes[n] for n in chapter) / 60), round(on_way / 60)]
+    hours += [-(-sum(minutes) // 60)]  # less than
+    texts = [(ROOT / name).read_text("utf-8") for name in (*READMES, "docs/index.md")]
+    for text in (series(), *texts):
+        found = re.findall(r"(\d+)\s+(?:hours|小时)", text)
         assert list(map(int, found)) == hours
-    assert f"About {minutes[0]} minutes." in front_page.read_text("utf-8")
+    assert f"About {minutes[0]} minutes." in texts[-1]
 
 
 def test_what_contributing_names_is_there():

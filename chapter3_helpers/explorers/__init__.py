@@ -1,6 +1,6 @@
 """Explorers: move a slider and see attention follow.
 
-One a notebook, in the file of its topic, a second one of 03 in ``pronouns``, and two that serve
+Most notebooks have one, in the file of its topic, and 03 a second one, in ``pronouns``; two serve
 several: ``attention`` and ``model``. What all are made of is in ``core``. What an explorer shows is
 a plain function of its settings, which is what the tests and the "Python" button rely on.
 """

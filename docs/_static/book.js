@@ -108,8 +108,10 @@ function c3Explorer(root, { controls, others, tokens, rows, states, tree }, word
     const place = document.createElement("label");
     place.className = "c3-unrecorded";
     place.title = control.tooltip;
-    const value = Object.assign(document.createElement("input"), { value: control.start, size: Math.min(control.start.length + 1, 40), disabled: true });
-    place.append(control.label, " ", value);
+    const value = Object.assign(document.createElement("input"), { disabled: true });
+    if (control.kind === "switch") Object.assign(value, { type: "checkbox", checked: control.start === "on" });
+    else Object.assign(value, { value: control.start, size: Math.min(control.start.length + 1, 40) });
+    place.append(...(control.kind === "switch" ? [value, " ", control.label] : [control.label, " ", value]));
     bar.append(place);
   }
   // A click on the picture; all of it once more takes away what nothing else can set.

@@ -109,8 +109,13 @@ def home(block: nodes.Element) -> nodes.Element | None:
     """Return what a result leads to: a row of the glossary, a function's entry or a section."""
     if isinstance(block, nodes.paragraph) and block["ids"]:
         return block
-    kinds = (addnodes.desc, nodes.section)
-    return next((node for node in above(block) if isinstance(node, kinds)), None)
+    return next((node for node in above(block) if is_place(node)), None)
+
+
+def is_place(node: nodes.Node) -> bool:
+    """Return whether a node has an address; attributes that share a line have none."""
+    entry = isinstance(node, addnodes.desc) and "fullname" in node[0]
+    return entry or isinstance(node, nodes.section)
 
 
 def title_of(place: nodes.Element) -> str:
