@@ -27,6 +27,7 @@ from tools import glossary
 from tools.front_door import project_files
 from tools.notebook_files import (
     NOTEBOOKS,
+    code_cells,
     explorer_calls,
     notebook_paths,
     numbered_paths,
@@ -346,6 +347,21 @@ def test_what_is_asked_of_a_lesson_is_what_contributing_lists():
     _, _, text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## What belongs to a n")
     listed = re.findall(r"^- \*\*(.+?)\*\*: ", text.partition("\n## ")[0], re.MULTILINE)
     assert listed == [*BELONGS]
+
+
+def test_what_notebooks_import_has_an_entry_in_the_book():
+    """What belongs to one notebook alone has none: its toy task and its exercises."""
+    imported = {
+        node.module
+        for path in notebook_paths()
+        for cell in code_cells(read(path))
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.ImportFrom)
+    }
+    package = (ROOT / "docs/package.md").read_text("utf-8")
+    listed = {*re.findall(r"automodule:: (\S+)", package)}
+    parts = {name for name in imported if name.startswith("chapter3_helpers.")} - listed
+    assert {name.split(".")[1] for name in parts} == {"exercises", "tasks"}
 
 
 def test_readme_pages_and_notebooks_link_to_files_that_exist():

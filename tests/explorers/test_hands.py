@@ -18,9 +18,8 @@ from chapter3_helpers.explorers.core.panels import Bars, Matrix
 from chapter3_helpers.explorers.core.style import CSS
 from chapter3_helpers.explorers.core.widget import FOLDER
 from chapter3_helpers.explorers.trainable_qkv import SCALED, UNSCALED
-from tests.explorers import find
+from tests.explorers import Shown, find
 
-SOFTMAX = {"token": 5, "score": -2.0, "key": None}
 TOPICS = [
     name.removesuffix("_explorer") for name in explorers.__all__ if name != "model_explorer"
 ]  # it takes weights
@@ -109,7 +108,7 @@ def test_a_bar_shows_the_arithmetic_of_the_weight_that_it_draws():
     click(subject, bars, 0, 7)
     path = find(NumberPath, subject.panels(subject.settings))
     assert path.numbers["weight"] == pytest.approx(float(bars.values[7]), abs=1e-5)
-    for panel in explorers.softmax_explorer().panels({"temperature": 1.0, **SOFTMAX}):
+    for panel in Shown("softmax", token=5, score=-2.0).panels:
         assert bool(getattr(panel, "side", "")) == bool(getattr(panel, "click", None))
 
 

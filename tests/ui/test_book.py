@@ -274,6 +274,39 @@ def test_a_slider_plays_to_its_end(page):
     assert slider.evaluate("slider => slider.value === slider.max")
 
 
+def test_a_switch_that_is_not_recorded_is_a_switch_and_no_word(page):
+    visit(page, "notebooks/08_positions")
+    switch = page.locator(".c3-unrecorded").get_by_role("checkbox")
+    expect(switch).to_be_disabled()
+    expect(switch).not_to_be_checked()
+
+
+FUSED = "FusedMultiHeadAttention"
+
+
+def test_an_entry_of_the_package_leads_to_its_code_and_back_and_a_name_to_its_entry(page):
+    page.asked.clear()
+    visit(page, "package")
+    entry = page.locator(f"dl:has(> dt[id='chapter3_helpers.fused_multihead.{FUSED}'])")
+    entry.get_by_role("link", name="[source]").first.click()
+    code = page.locator(f"#{FUSED}")
+    expect(code).to_be_in_viewport()
+    expect(code).to_contain_text("functional.scaled_dot_product_attention(")
+    assert [url for url in page.asked if not url.startswith(("file:", "data:"))] == []
+    code.get_by_role("link", name="[docs]").first.click()
+    expect(entry).to_be_in_viewport()
+    names = page.locator("article a[href*='#chapter3_helpers']:has(> code)").evaluate_all(
+        "all => all.map(link => [link.textContent, link.hash])"
+    )
+    assert len(names) > 90
+    assert [name for name, place in names if not place.endswith(f".{name}")] == []
+    assert {name for name, _ in names}.isdisjoint({"num_heads", "weight"}), "arguments, mostly"
+    entry.get_by_role("link", name="MultiHeadAttention", exact=True).first.click()
+    expect(
+        page.locator("[id='chapter3_helpers.fused_multihead.MultiHeadAttention']")
+    ).to_be_in_viewport()
+
+
 SCORES = """root => [...root.querySelectorAll('input[type=radio]')].slice(0, 6).map(token => {
     token.click();
     const slider = root.querySelector('input[type=range]'), seen = [];
