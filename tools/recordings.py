@@ -29,8 +29,8 @@ from chapter3_helpers.explorers.core.controls import (
     Choice,
     Clicked,
     Control,
+    Listed,
     Settings,
-    Steps,
     TextField,
     call,
 )
@@ -78,7 +78,7 @@ def choices(control: Control, settings: Settings, thin: bool = True) -> list[Cho
     kept = [value for _, value in pairs]
     most = STEPS.get(control.name, MOST_STEPS)
     keep = {settings[control.name]}
-    if thin and isinstance(control, Steps) and control.returns_to:
+    if thin and isinstance(control, Listed) and control.returns_to:
         keep.add(call(control.returns_to, settings))  # what it was before it was changed
     kept = thinned(kept, keep, most) if thin else kept
     return [(label, value) for label, value in pairs if value in kept]
@@ -210,7 +210,7 @@ class Recording:
         """Return where other recorded controls go when one is chosen, wherever they have been."""
         goes_to = {}
         for other in self.controls:
-            if isinstance(other, Steps) and control.name in other.returns_when:
+            if isinstance(other, Listed) and control.name in other.returns_when:
                 ends = other.choices(settings)[:: max(1, len(other.choices(settings)) - 1)]
                 goals = {call(other.returns_to, {**settings, other.name: end}) for _, end in ends}
                 if len(goals) == 1:

@@ -142,11 +142,13 @@ def grouped_query_panels(
     weights, kv_head = state.weights[head], head * num_kv_heads // HEADS
     title = say("weights of head {head}, which reads kv head {kv_head}", head=head, kv_head=kv_head)
     shown = Matrix(title, weights, state.tokens, hidden=hidden, narrow=True)
-    attention = _attention(num_kv_heads)
-    turns = rotary_frequencies(HEAD_DIM, len(state.x), attention.theta)
-    queries, keys, values = read_attention(attention).project(state.x)
-    queries, keys = apply_rotary(queries[head], turns), apply_rotary(keys[kv_head], turns)
-    cell = clicked_cell(query, key, weights)
+    cell, vectors = clicked_cell(query, key, weights), []
+    if cell != (None, None):
+        attention = _attention(num_kv_heads)
+        turns = rotary_frequencies(HEAD_DIM, len(state.x), attention.theta)
+        queries, keys, values = read_attention(attention).project(state.x)
+        queries, keys = apply_rotary(queries[head], turns), apply_rotary(keys[kv_head], turns)
+        vectors = [queries, keys, values[kv_head]]
     return [
         Note(_note(state, num_kv_heads)),
         Heads(state.weights, hidden),
@@ -159,7 +161,7 @@ def grouped_query_panels(
             mark=num_tokens,
             log="xy",
         ),
-        *weights_and_path(shown, *cell, queries, keys, values[kv_head]),
+        *weights_and_path(shown, *cell, *vectors),
         Facts(facts, say("one layer, for the newest token")),
     ]
 

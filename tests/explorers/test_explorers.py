@@ -19,12 +19,13 @@ from chapter3_helpers.explorers.core.controls import (
     Clicked,
     Control,
     DropDown,
+    Listed,
     Seed,
     Slider,
-    Steps,
     Switch,
     TextField,
 )
+from chapter3_helpers.explorers.core.lines import Lines
 from chapter3_helpers.explorers.core.panels import Bars, Matrix, render
 from chapter3_helpers.explorers.core.widget import Explorer, OneOf
 from chapter3_helpers.sentence import example_inputs
@@ -119,7 +120,7 @@ def test_the_code_agrees_at_both_ends_of_every_control(topic):
     for control in subject.controls:
         subject.reset()
         every = values(subject, control)
-        ends = isinstance(control, Seed | Slider | Steps)
+        ends = isinstance(control, Seed | Slider | Listed)
         for value in {every[0]: 0, every[-1]: 0} if ends else every:
             subject.set(**{control.name: value})
             check_code(topic, subject.settings)
@@ -132,7 +133,7 @@ def test_reset_goes_back_to_the_start_and_no_random_number_is_used_up(topic):
     start, defaults = subject.view.value, subject.settings
     random_numbers = torch.manual_seed(2718).get_state()  # no explorer starts from this seed
     for control in subject.controls:
-        if isinstance(control, Seed | Slider | Steps | Switch):
+        if isinstance(control, Seed | Slider | Listed | Switch):
             subject.widgets[control.name].value = values(subject, control)[-1]
     assert subject.settings != defaults
     subject.reset_button.click()
@@ -148,7 +149,7 @@ def test_what_plays_walks_through_all_choices(topic):
         every = values(subject, control)
         if getattr(control, "play", None):
             player = subject.places[control.name].children[0]
-            places = range(len(every)) if isinstance(control, Steps) else every
+            places = range(len(every)) if isinstance(control, Listed) else every
             assert [player.min, player.max] == [places[0], places[-1]]
             assert player.step == getattr(control, "step", 1)
 
@@ -179,7 +180,7 @@ def test_a_control_changes_the_picture_where_it_is_shown_and_nothing_where_it_is
                     changing.add(control.name)
                 subject.reset()
                 subject.move(**start)
-    assert hidden == {c.name for c in controls if c.enabled is not Control.enabled}
+    assert hidden == {c.name for c in controls if c.shown_if is not Control.shown_if}
     assert changing == {c.name for c in controls}
     subject.reset()
 
@@ -233,7 +234,7 @@ def built(state=lambda *, tokens: tokens, panels=lambda state, *, row: [], **of_
         ({"state": OneOf("rows", {0: lambda: 1})}, "OneOf", "rows"),
         ({"panels": lambda state, *, rows=0: []}, "<lambda>", "rows"),
         ({"options": lambda token: [0]}, "options of 'row'", "token"),
-        ({"enabled": lambda token=4: True}, "enabled of 'row'", "token"),
+        ({"shown_if": lambda token=4: True}, "shown_if of 'row'", "token"),
         ({"returns_to": lambda token: 0}, "returns_to of 'row'", "token"),
         ({"panels": lambda state: [clicked({"q": "rwo"})]}, "a click", "rwo"),
         ({"panels": lambda state: [clicked({"q": "row", "shw": 1})]}, "a click", "shw"),
@@ -269,6 +270,41 @@ def test_a_click_on_a_side_that_a_matrix_has_not_is_refused_when_the_explorer_is
         built(panels=lambda state: [Bars("even", ["0"], [1.0], side="key", click={"q": "row"})])
 
 
+@pytest.mark.parametrize(
+    ("panel", "labelled", "got"),
+    [
+        (lambda: Matrix("even", np.eye(4), "ab"), (2, 2), (4, 4)),  # it would be drawn in part
+        (lambda: Matrix("even", np.eye(2), "ab", "abc"), (2, 3), (2, 2)),
+        (lambda: Matrix("even", [0.5, 0.5], "ab"), (2, 2), (2,)),
+        (lambda: Bars("even", "abc", [0.5, 0.5]), (3,), (2,)),
+        (lambda: Lines("even", np.eye(2), "ab", "a"), (2, 1), (2, 2)),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused_when_the_explorer_is_made(panel, labelled, got):
+    words = f"“even” has labels for values of shape {labelled}, got {got}"
+    with pytest.raises(TypeError, match=re.escape(words)):
+        built(panels=lambda state: [panel()])
+
+
+def test_two_controls_of_one_name_are_refused():
+    seeds = [Seed("seed", label, 1, "Draws") for label in ("first", "second")]
+    with pytest.raises(TypeError, match="must have different names, got 'seed' twice"):
+        Explorer("even", seeds, lambda *, seed: seed, lambda state: [])
+
+
+@pytest.mark.parametrize(
+    "control",
+    [
+        Buttons("row", "row", 9, "Which", options=range(4)),
+        DropDown("row", "row", 9, "Which", options=("a", "b")),
+        Slider("row", "row", 9, "Which", low=0, high=4),
+    ],
+)
+def test_a_default_that_its_control_does_not_offer_is_refused(control):
+    with pytest.raises(ValueError, match="row must be a value that its control offers, got 9"):
+        Explorer("even", [control], lambda *, row: row, lambda state: [])
+
+
 def test_rows_answer_by_their_side_whatever_the_corner_calls_them():
     page = built(panels=lambda state: [clicked({"q": "row"}, corner=("Token", "word"))]).view.value
     assert "<tr data-q=0>" in page
@@ -298,7 +334,13 @@ def test_where_an_option_goes_the_nearest_lower_number_or_the_first_name_is_chos
     ("name", "value"),
     [
         *[("mechanism", "none"), ("seed", 5000), ("seed", "x"), ("num_heads", 7), ("text", 3)],
-        *[("dropout", 0.9001), ("dropout", float("nan")), ("d_out", 2.5), ("d_out", 999)],
+        *[
+            ("dropout", 0.9001),
+            ("dropout", 0.25),
+            ("dropout", float("nan")),
+            ("d_out", 2.5),
+            ("d_out", 999),
+        ],
     ],
 )
 def test_a_value_that_no_control_offers_is_refused_and_nothing_moves(name, value):
@@ -401,7 +443,7 @@ def test_what_is_typed_and_is_no_seed_stays_there_with_a_word_and_changes_nothin
 def test_minus_is_written_in_one_way(topic):
     subject = explorer(topic)
     for control in subject.controls:
-        if isinstance(control, Slider | Steps | DropDown):
+        if isinstance(control, Slider | Listed | DropDown):
             for end in (0, -1):
                 subject.reset()
                 value = values(subject, control)[end]

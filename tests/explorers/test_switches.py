@@ -8,7 +8,7 @@ import torch
 
 from chapter3_helpers import explorers
 from chapter3_helpers._switches import as_torch_starts
-from chapter3_helpers.explorers.core.controls import Slider, Steps
+from chapter3_helpers.explorers.core.controls import Listed, Slider
 from tests.explorers import run
 from tests.explorers.test_explorers import TOPICS, assert_same
 from tests.switches import GROUPS, SWITCHES
@@ -53,7 +53,7 @@ def pages(topic: str) -> list[str]:
     shown = [subject.view.value]
     for control in subject.controls:
         widget = subject.widgets[control.name]
-        if isinstance(control, Steps):
+        if isinstance(control, Listed):
             widget.index = len(widget.options) - 1
         elif isinstance(control, Slider):
             widget.value = control.high

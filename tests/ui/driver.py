@@ -9,9 +9,9 @@ from playwright.sync_api import Locator, Page, expect
 from chapter3_helpers.explorers.core.controls import (
     Clicked,
     Control,
+    Listed,
     Seed,
     Slider,
-    Steps,
     TextField,
     call,
 )
@@ -48,7 +48,7 @@ def value_shown(control: Control, shown: str, settings: dict[str, Any]) -> Any:
         return type(control.default)(shown)
     if isinstance(control, Slider):
         return type(control.default)(shown.replace(",", "").replace("−", "-"))
-    if isinstance(control, Steps) and control.offered(settings) is None:
+    if isinstance(control, Listed) and control.offered(settings) is None:
         number, *_ = shown.split()  # before the name of a token on its button
         return type(control.default)(number)
     choices = control.choices(settings)

@@ -10,7 +10,7 @@ They become real ipywidgets, which bring the keyboard and words for a screen rea
     Switch("causal", "hide the future", True, "The causal mask", presented=False)
     Clicked("query", "query", None, "Whose weight was clicked", options=range(6))
 
-``enabled`` takes a control away where it means nothing. It is a function of other settings and
+``shown_if`` takes a control away where it means nothing. It is a function of other settings and
 names those that it needs, as ``made`` above; so is ``options`` where they depend on others.
 ``presented=False`` takes a control away from the back row's view, as a seed is by default.
 
@@ -20,6 +20,7 @@ here.
 """
 
 import inspect
+import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -67,7 +68,7 @@ def call(function: Callable, settings: Settings, *given: Any) -> Any:
 class Control:
     """What all controls have: a name in the settings, a label, a default and a tooltip.
 
-    ``enabled`` says for which settings the control means something; it is not shown for others.
+    ``shown_if`` says for which settings the control means something and is shown.
     ``presented`` says whether it is there while the explorer is presented. ``kind`` says how a page
     shows it: how a recording draws it, and how a test moves and reads it. ``stands`` says where:
     "in the bar", "on a picture" that a ``Heads`` panel draws, or nowhere ("").
@@ -80,7 +81,7 @@ class Control:
     label: str
     default: Any
     tooltip: str
-    enabled: Callable[..., bool] = lambda: True
+    shown_if: Callable[..., bool] = lambda: True
     presented: bool = field(default=True, kw_only=True)
 
     def build(self, settings: Settings) -> widgets.Widget:
@@ -93,11 +94,15 @@ class Control:
 
     def is_shown(self, settings: Settings) -> bool:
         """Return whether the control means something for these settings."""
-        return call(self.enabled, settings)
+        return call(self.shown_if, settings)
 
     def choices(self, settings: Settings) -> list[Choice]:
         """Return the values that are recorded for a page, for these settings; none for a text."""
         return []
+
+    def stops_at(self, value: Any) -> bool:
+        """Return whether a value that the widget takes is one that a reader can move it to."""
+        return True
 
     def words(self, **size: Any) -> dict[str, Any]:
         """Return what every ipywidgets control is given; ``size`` is that of its layout, if it has
@@ -131,6 +136,9 @@ class Slider(Control):
         ]
         return [(format(value, digits), value) for value in values]
 
+    def stops_at(self, value: Any) -> bool:
+        return any(math.isclose(value, step, abs_tol=1e-9) for _, step in self.choices({}))
+
     @property
     def whole(self) -> bool:
         """Whether its values are whole numbers."""
@@ -150,19 +158,17 @@ class Slider(Control):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Steps(Control):
-    """A slider over listed values, such as the divisors of ``d_out``.
+class Listed(Control):
+    """A control of listed values.
 
     ``options`` are values, or (label, value) pairs; where what is on offer depends on the other
     settings, a function of these, which returns None where a text cannot be read: the options then
-    stay as they are. ``play`` is as for ``Slider``. With ``to_the_end``, what was put at its last
-    option moves to the new last one where there are more. ``returns_to`` says where it goes when
-    one of ``returns_when``, settings, is chosen anew.
+    stay as they are. With ``to_the_end``, what was put at its last option moves to the new last one
+    where there are more. ``returns_to`` says where it goes when one of ``returns_when``, settings,
+    is chosen anew.
     """
 
-    kind = "slider"
     options: Sequence[Any] | Callable[..., Sequence[Any]]
-    play: int | None = None
     to_the_end: bool = False
     returns_to: Callable[..., Any] | None = None
     returns_when: Sequence[str] = ()
@@ -175,6 +181,14 @@ class Steps(Control):
     def choices(self, settings: Settings) -> list[Choice]:
         options = self.offered(settings)
         return _pairs([settings[self.name]]) if options is None else options
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(Listed):
+    """A slider over listed values, such as the divisors of ``d_out``. It plays as ``Slider``."""
+
+    kind = "slider"
+    play: int | None = None
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.SelectionSlider(options=self.offered(settings), **self.words())
@@ -200,7 +214,7 @@ class Steps(Control):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Buttons(Steps):
+class Buttons(Listed):
     """One of a few choices, side by side, each a button: tokens, ways, views.
 
     The keyboard reaches every button, and a screen reader says which one is chosen: they are
@@ -216,8 +230,6 @@ class Buttons(Steps):
         )
         radio.add_class("c3-buttons")
         return radio
-
-    place = Control.place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +250,7 @@ class Thumbnails(Buttons):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clicked(Steps):
+class Clicked(Listed):
     """What a click on the picture sets, such as a query or a key; None until then.
 
     There is nothing to be seen of it beside the picture. The same click once more takes it away,
@@ -247,15 +259,13 @@ class Clicked(Steps):
 
     kind = "clicked"
     stands = ""
-    enabled: Callable[..., bool] = lambda: False
+    shown_if: Callable[..., bool] = lambda: False
 
     def choices(self, settings: Settings) -> list[Choice]:
         return _pairs([None] * (self.default is None)) + (self.offered(settings) or [])
 
     def build(self, settings: Settings) -> widgets.Widget:
         return widgets.Dropdown(options=self.offered(settings), **self.words())
-
-    place = Control.place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,7 +274,7 @@ class Board(Clicked):
 
     kind = "board"
     stands = "on a picture"
-    enabled: Callable[..., bool] = lambda: True
+    shown_if: Callable[..., bool] = lambda: True
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
         box = widgets.Box([widgets.HTML(), widgets.HTML()], layout=widgets.Layout(width="auto"))

@@ -16,7 +16,7 @@ from chapter3_helpers._figures.writing import short
 from chapter3_helpers._language import say, to_say
 from chapter3_helpers.diagrams.core.scene import text_width
 from chapter3_helpers.explorers.core.marks import click_attribute, mark, stop
-from chapter3_helpers.explorers.core.panels import Panel
+from chapter3_helpers.explorers.core.panels import Panel, check_fit
 from chapter3_helpers.explorers.core.style import escape, largest, listed, named
 
 STEP = 30  # pixels from one token to the next
@@ -61,6 +61,10 @@ class Lines(Panel):
     marked_row: int | None = None
     sides: str = say("from query to key")
     click: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        keys = self.queries if self.keys is None else self.keys
+        check_fit(self.title, self.values, self.queries, keys)
 
     def html(self) -> str:
         values = to_array(self.values).astype(float)

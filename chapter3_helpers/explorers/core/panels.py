@@ -95,6 +95,8 @@ class Matrix(Panel):
 
     def __post_init__(self) -> None:
         check_sides(self.title, self.sides, self.click)
+        columns = self.rows if self.columns is None else self.columns
+        check_fit(self.title, self.values, self.rows, columns)
 
     def presented(self) -> "Matrix":
         return replace(self, decimals=2)
@@ -174,7 +176,9 @@ class Heads(Panel):
         return f'<div class="c3g">{"".join(images)}</div>'
 
     def layers(self) -> list[str]:
-        """Return what lies one over the other under the buttons, the lowest first."""
+        """Return what lies one over the other under the buttons, the lowest first: as many as the
+        control has a place for (``Control.place``), one in ``Thumbnails`` and two in a ``Board``.
+        """
         return [self.html()]
 
 
@@ -210,6 +214,7 @@ class Bars(Panel):
 
     def __post_init__(self) -> None:
         check_sides(self.title, (self.side,), self.click)
+        check_fit(self.title, self.values, self.labels)
 
     def presented(self) -> "Bars":
         return replace(self, decimals=2 if self.decimals is None else min(2, self.decimals))
@@ -302,6 +307,17 @@ def check_sides(title: str, sides: Sequence[str], click: Mapping[str, Any] | Non
                 f"{' and '.join(filter(None, sides)) or 'none'}, got {click!r}, where {letter!r} "
                 f"means a {side}: say sides=(..., ...)"
             )
+
+
+def check_fit(title: str, values: Any, *labels: Sequence[str]) -> None:
+    """Refuse numbers that are more or fewer than their labels, in each direction.
+
+    Raises:
+        TypeError: the numbers and the labels do not belong together.
+    """
+    shape, expected = to_array(values).shape, tuple(map(len, labels))
+    if shape != expected:
+        raise TypeError(f"“{title}” has labels for values of shape {expected}, got {shape}")
 
 
 def render(panels: Sequence[Panel], present: bool = False) -> str:

@@ -55,10 +55,9 @@ from chapter3_helpers.explorers.core import notebook
 from chapter3_helpers.explorers.core.controls import (
     Clicked,
     Control,
+    Listed,
     Settings,
-    Steps,
     TextField,
-    arguments,
     call,
     parameters,
 )
@@ -72,10 +71,10 @@ from chapter3_helpers.explorers.core.panels import (
     render_error,
     render_waiting,
 )
+from chapter3_helpers.explorers.core.python_lines import Given, call_as_text
 from chapter3_helpers.explorers.core.style import STYLE
 
 Function = TypeVar("Function", bound=Callable)
-Given = Mapping[str, tuple[Callable[..., Any], Sequence[str]]]
 FOLDER = importlib.resources.files(__package__)
 SCRIPT = FOLDER.joinpath("hands.js").read_text("utf-8")
 THE_END = object()  # where a control stays that was put at its last option
@@ -132,7 +131,8 @@ class Explorer(widgets.VBox):
             function that makes it, and by name what that was given.
 
     Raises:
-        TypeError: a function, or a click on what it draws, names a setting that no control has.
+        TypeError: two controls have one name, a function or a click on what it draws names a
+            setting that no control has, or a picture and its labels do not belong together.
         ValueError: as ``set``.
     """
 
@@ -150,15 +150,14 @@ class Explorer(widgets.VBox):
         given: Given | None = None,
     ):
         self.name, self.controls = name, tuple(controls)
-        self._states = state if isinstance(state, OneOf) else OneOf("", {None: state})
-        self._panels, self._own, self._given = panels, own, given or {}
+        self._state, self._panels, self._own, self._given = state, panels, own, given or {}
         self._check_names()
         self._quiet = True  # while several controls change together, the view waits
         self._drawn = ""  # the last picture; it stays, dimmed, while a text can't be read
         self.pictures = ""  # what controls stand on
         defaults = {control.name: control.default for control in controls}
         self.widgets: dict[str, widgets.Widget] = {
-            control.name: control.build(defaults) for control in controls
+            control.name: _built(control, defaults) for control in controls
         }
         self.reset_button = widgets.Button(
             description=say("Reset"), tooltip=say("Back to the settings at the start"), icon="undo"
@@ -273,14 +272,21 @@ class Explorer(widgets.VBox):
         return panels
 
     def _check_names(self) -> None:
-        """Refuse functions that name a setting that no control has."""
-        self._check("OneOf", filter(None, [self._states.control]))
-        for function in self._states.functions.values():
+        """Refuse two controls of one name, and functions that name a setting without a control."""
+        names = [control.name for control in self.controls]
+        for name in names:
+            if names.count(name) > 1:
+                raise TypeError(f"controls must have different names, got {name!r} twice")
+        functions = [self._state]
+        if isinstance(self._state, OneOf):
+            self._check("OneOf", [self._state.control])
+            functions = self._state.functions.values()
+        for function in functions:
             self._check(called(function), parameters(function))
         self._check(called(self._panels), parameters(self._panels)[1:])
         for control in self.controls:
-            functions = {"enabled": control.enabled}
-            if isinstance(control, Steps):
+            functions = {"shown_if": control.shown_if}
+            if isinstance(control, Listed):
                 functions |= {"options": control.options, "returns_to": control.returns_to}
                 self._check(f"returns_when of {control.name!r}", control.returns_when)
             for name, function in functions.items():
@@ -303,7 +309,8 @@ class Explorer(widgets.VBox):
         return f"{call_as_text(function, settings, self._given)}\n\n# What it does:\n\n{source}"
 
     def _state_function(self, settings: Settings) -> Callable[..., Any]:
-        return self._states.functions[settings.get(self._states.control)]
+        state = self._state
+        return state.functions[settings[state.control]] if isinstance(state, OneOf) else state
 
     @as_torch_starts()
     def set(self, **values: Any) -> None:
@@ -330,17 +337,7 @@ class Explorer(widgets.VBox):
                 if control.name not in values:
                     continue
                 self._offer(control, self.settings)
-                widget, value = self.widgets[control.name], values[control.name]
-                with contextlib.suppress(TraitError):  # a slider moves to its end instead
-                    widget.value = value
-                if widget.value != value:
-                    raise ValueError(
-                        say(
-                            "{name} must be a value that its control offers, got {value}",
-                            name=control.name,
-                            value=repr(value),
-                        )
-                    )
+                _put(control, self.widgets[control.name], values[control.name])
             self._settle({name for name in values if values[name] != before[name]}, values)
         except ValueError:
             for control in self.controls:
@@ -394,7 +391,7 @@ class Explorer(widgets.VBox):
         settings = self.settings
         for control in self.controls:
             name, widget = control.name, self.widgets[control.name]
-            if isinstance(control, Steps):
+            if isinstance(control, Listed):
                 if name in chosen:
                     self._remember(control, chosen[name])
                 elif {*changed} & {*control.returns_when}:
@@ -409,7 +406,7 @@ class Explorer(widgets.VBox):
     def _remember(self, control: Control, value: Any) -> None:
         """Remember where a reader put a control, or that it was its end and is to stay there."""
         widget = self.widgets[control.name]
-        ends = isinstance(control, Steps) and control.to_the_end
+        ends = isinstance(control, Listed) and control.to_the_end
         ends = ends and widget.index == len(widget.options) - 1
         self._chosen[control.name] = THE_END if ends else value
 
@@ -421,7 +418,7 @@ class Explorer(widgets.VBox):
         stay at the end, moves to the new last one: while somebody types a sentence, all of it
         stays read. Where a text cannot be read, the options stay as they are.
         """
-        options = control.offered(settings) if isinstance(control, Steps) else None
+        options = control.offered(settings) if isinstance(control, Listed) else None
         if options is None:
             return
         widget, old = self.widgets[control.name], self._chosen[control.name]
@@ -514,6 +511,33 @@ class _Waiting(io.TextIOBase):
         return len(text)
 
 
+def _built(control: Control, defaults: Settings) -> widgets.Widget:
+    """Make what a control is on the page, at its default."""
+    try:
+        widget = control.build(defaults)
+    except TraitError:  # none of its options is the default
+        raise _not_offered(control, control.default) from None
+    _put(control, widget, control.default)
+    return widget
+
+
+def _put(control: Control, widget: widgets.Widget, value: Any) -> None:
+    """Move a control, or refuse a value that it does not offer."""
+    with contextlib.suppress(TraitError):  # a slider moves to its end instead
+        widget.value = value
+    if widget.value != value or not control.stops_at(value):
+        raise _not_offered(control, value)
+
+
+def _not_offered(control: Control, value: Any) -> ValueError:
+    must = say(
+        "{name} must be a value that its control offers, got {value}",
+        name=control.name,
+        value=repr(value),
+    )
+    return ValueError(must)
+
+
 def _line(error: Exception, own: Callable[..., Any]) -> str:
     """Return the last line of a reader's code that an error came through, to follow its message."""
     functions = vars(own).values() if isinstance(own, type) else [own]
@@ -533,48 +557,6 @@ def _nearest_lower(old: Any, values: Sequence[Any]) -> Any:
 def called(function: Callable[..., Any]) -> str:
     """Return the name of a function, or of that of a partial."""
     return getattr(function, "func", function).__name__
-
-
-def call_as_text(function: Callable[..., Any], settings: Settings, made: Given) -> str:
-    """Return lines of Python that call a state function with the settings that it names.
-
-    A class or a function stands there by its name; one that a reader wrote is defined in the
-    notebook. Where no name leads to it, as to a lambda, a comment says what to put there; so it
-    does where the name is that of an argument, and another function makes something of it.
-    """
-    values = {**arguments(function, settings), **getattr(function, "keywords", {})}
-    function = getattr(function, "func", function)
-    imports, comments, written = [_import(function)], [], {}
-    for name, (make, names) in made.items():
-        imports.append(_import(make))
-        given = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
-        comments.append(f"# {given}: what you gave to this explorer")
-        written[name] = f"{make.__name__}({', '.join(f'{each}={each}' for each in names)})"
-    for name, value in values.items():
-        if not callable(value):
-            written[name] = repr(round(value, 9) if isinstance(value, float) else value)
-        elif _is_found(value):
-            imports += [_import(value)] * (value.__module__ != "__main__")
-            written[name] = value.__name__
-        else:
-            kind = "class" if isinstance(value, type) else "function"
-            comments.append(f"# {name} is the {kind} that you gave to this explorer")
-            written[name] = name
-    given = [f"    {name}={value}," for name, value in written.items()]
-    return "\n".join([*comments, *imports, "", f"state = {function.__name__}(", *given, ")"])
-
-
-def _import(function: Callable[..., Any]) -> str:
-    return f"from {function.__module__} import {function.__name__}"
-
-
-def _is_found(function: Callable[..., Any]) -> bool:
-    """Return whether a class or a function is what its name means where it was written."""
-    name, module = getattr(function, "__name__", ""), getattr(function, "__module__", None)
-    if not name.isidentifier() or name != getattr(function, "__qualname__", ""):
-        return False
-    elsewhere = function if module == "__main__" else None  # a cell may be run by something else
-    return getattr(sys.modules.get(module), name, elsewhere) is function
 
 
 def explorer_function(

@@ -7,6 +7,7 @@ from typing import Any
 
 from chapter3_helpers._language import say
 from chapter3_helpers.diagrams.core.scene import text_width
+from chapter3_helpers.explorers.core.marks import mark
 from chapter3_helpers.explorers.core.panels import Heads, Panel
 from chapter3_helpers.explorers.core.style import escape, png
 from chapter3_helpers.explorers.model.pixels import Tiles, Window
@@ -180,11 +181,11 @@ class Large(Panel):
         line = f'x="{left - 1}" y="{top + scale * at}" width="{width + 2}" height="{scale}"'
         middle = (scale + WORDS * 0.7) / 2
         words = [
-            f'<text data-q={rows.start + n} x="{left - 5}" y="{top + scale * n + middle:.1f}" '
+            f'<text{mark("query", rows.start + n)} x="{left - 5}" y="{top + scale * n + middle:.1f}" '
             f'text-anchor="end"{" class=at" * (n == at)}>{escape(name)}</text>'
             for n, name in names["q"].items()
         ] + [
-            f'<text data-k={columns.start + n} text-anchor="start" transform="translate('
+            f'<text{mark("key", columns.start + n)} text-anchor="start" transform="translate('
             f'{left + scale * n + middle:.1f} {top - 5}) rotate(-90)">{escape(name)}</text>'
             for n, name in names["k"].items()
         ]

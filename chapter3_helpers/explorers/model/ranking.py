@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from chapter3_helpers._language import say
-from chapter3_helpers.explorers.core.marks import stop
-from chapter3_helpers.explorers.core.panels import Panel
+from chapter3_helpers.explorers.core.marks import mark, stop
+from chapter3_helpers.explorers.core.panels import Panel, table, table_row
 from chapter3_helpers.explorers.core.style import escape
 from chapter3_helpers.explorers.model.measures import INDUCTION, SPREAD, Measures
 
@@ -59,36 +59,31 @@ class Ranking(Panel):
         for n, number in enumerate(self.heads):
             reach, name, chosen = self._head(n)
             values = [_written(measure.values[number]) for measure in self.measures.values()]
-            lines.append(
-                f'<tr{" class=marked" * chosen}{reach}><th scope="row"{stop("listed", n == 0)}>'
-                f"{name}</th><td>{'</td><td>'.join(values)}</td></tr>"
-            )
-        caption = escape(say("what each head does: mean shares of its weight"))
-        corner = escape(say("layer, head"))
-        return (
-            f'<div class="c3w"><table class="c3m c3rank"><caption>{caption}</caption>'
-            f"<tr><th>{corner}</th>{titles}</tr>{''.join(lines)}</table></div>"
-        )
+            cells, marked = f"<td>{'</td><td>'.join(values)}</td>", " class=marked" * chosen
+            lines.append(table_row(name, cells, f"{marked}{reach}", stop("listed", n == 0)))
+        return _table(say("what each head does: mean shares of its weight"), titles, lines)
 
     def _row(self) -> str:
         names, values = "", ""
         for n, value in enumerate(self.measures[self.by].values[list(self.heads)].tolist()):
             reach, name, chosen = self._head(n)
-            mark, stops = " class=marked" * chosen, stop("listed", n == 0)
-            names += f'<th scope="col"{mark}{reach}{stops}>{name}</th>'
+            marked, stops = " class=marked" * chosen, stop("listed", n == 0)
+            names += f'<th scope="col"{marked}{reach}{stops}>{name}</th>'
             values += f"<td{' class=at' * chosen}{reach}>{_written(value)}</td>"
-        corner = escape(say("layer, head"))
-        return (
-            f'<div class="c3w"><table class="c3m c3rank"><tr><th>{corner}</th>{names}</tr>'
-            f'<tr><th scope="row">{escape(say(self.by))}</th>{values}</tr></table></div>'
-        )
+        return _table("", names, [table_row(escape(say(self.by)), values)])
 
     def _head(self, n: int) -> tuple[str, str, bool]:
         """Return what makes something choose a head, its name, and whether it is the chosen one."""
         layer, head = self.places[n]
         click = escape(json.dumps({"layer": layer, "head": head}))
         name = f"{self.layers[layer]}, {head}"
-        return f' data-r={n} data-click="{click}"', name, self.heads[n] == self.chosen
+        return f'{mark("row", n)} data-click="{click}"', name, self.heads[n] == self.chosen
+
+
+def _table(title: str, names: str, lines: Sequence[str]) -> str:
+    """Return a table of heads below, or beside, their names."""
+    first = f"<tr><th>{escape(say('layer, head'))}</th>{names}</tr>"
+    return f'<div class="c3w">{table("c3m c3rank", title, [first, *lines])}</div>'
 
 
 def _written(value: float) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from chapter3_helpers._language import say, to_say
 from chapter3_helpers.diagrams.core.scene import text_width
-from chapter3_helpers.explorers.core.marks import click_attribute
-from chapter3_helpers.explorers.core.panels import Note, Panel
+from chapter3_helpers.explorers.core.marks import click_attribute, mark
+from chapter3_helpers.explorers.core.panels import Note, Panel, table, table_row
 from chapter3_helpers.explorers.core.style import escape
 from chapter3_helpers.explorers.model.cutting import Answer
 from chapter3_helpers.explorers.model.montage import WORDS, spread
@@ -50,10 +50,9 @@ class Written(Panel):
         rows = [_row(say("all heads"), tail, self.whole)]
         if self.off:
             rows.append(_row(say("without {heads}", heads=self.off), tail, self.cut))
-        caption = escape(say("what the model writes after the text"))
-        table = f'<table class="c3f"><caption>{caption}</caption>{"".join(rows)}</table>'
+        texts = table("c3f", say("what the model writes after the text"), rows)
         figure = self._figure() if self.drawn and len(self.names) > 1 else ""
-        return f'<div class="c3g c3wrote">{table}{figure}</div>'
+        return f'<div class="c3g c3wrote">{texts}{figure}</div>'
 
     def _figure(self) -> str:
         names = self.names[1:]
@@ -83,12 +82,12 @@ class Written(Panel):
             if self.off:
                 line = f'<path class="cut" d="M{x - 1} {y(cut[n]):.1f}h{bar + 2}"/>'
             parts.append(
-                f"<g data-k={n + 1}><title>{escape(said)}</title>"
+                f"<g{mark('key', n + 1)}><title>{escape(said)}</title>"
                 f'<rect x="{x}" y="{y(whole[n]):.1f}" width="{bar}" '
                 f'height="{HIGH + 6 - y(whole[n]):.1f}"/>{line}</g>'
             )
         parts += [
-            f'<text data-k={n + 1} text-anchor="end" transform="translate('
+            f'<text{mark("key", n + 1)} text-anchor="end" transform="translate('
             f'{LEFT + step * n + (bar + WORDS * 0.7) / 2:.1f} {HIGH + 11}) rotate(-90)">'
             f"{escape(name)}</text>"
             for n, name in shown.items()
@@ -119,10 +118,7 @@ def _row(name: str, tail: str, answer: Answer) -> str:
     """Return what was written behind the end of the text, and the mean loss, as a row."""
     before, new = (escape(*readable([text])) if text else "" for text in (tail, answer.written))
     mean = say("mean loss {loss}", loss=f"{answer.losses.mean():.2f}") if len(answer.losses) else ""
-    return (
-        f'<tr><th scope="row">{escape(name)}</th>'
-        f"<td><i>{before}</i><b>{new}</b></td><td>{mean}</td></tr>"
-    )
+    return table_row(escape(name), f"<td><i>{before}</i><b>{new}</b></td><td>{mean}</td>")
 
 
 @dataclass(frozen=True)
