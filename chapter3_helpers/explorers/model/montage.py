@@ -181,8 +181,9 @@ class Large(Panel):
         line = f'x="{left - 1}" y="{top + scale * at}" width="{width + 2}" height="{scale}"'
         middle = (scale + WORDS * 0.7) / 2
         words = [
-            f'<text{mark("query", rows.start + n)} x="{left - 5}" y="{top + scale * n + middle:.1f}" '
-            f'text-anchor="end"{" class=at" * (n == at)}>{escape(name)}</text>'
+            f'<text{mark("query", rows.start + n)} x="{left - 5}" '
+            f'y="{top + scale * n + middle:.1f}" text-anchor="end"'
+            f"{' class=at' * (n == at)}>{escape(name)}</text>"
             for n, name in names["q"].items()
         ] + [
             f'<text{mark("key", columns.start + n)} text-anchor="start" transform="translate('
