@@ -1,8 +1,10 @@
 """What the book shows of explorers: which states are recorded, and what can be clicked there."""
 
+import base64
 import html
 import json
 import re
+import zlib
 from types import SimpleNamespace
 
 import pytest
@@ -22,6 +24,7 @@ from tools.notebook_files import (
     printed,
     read,
 )
+from tools.translations import catalogues
 
 RECORDED = ("sort", "off", "layer", "head")
 
@@ -168,6 +171,22 @@ def test_every_recording_that_a_notebook_needs_is_stored_and_no_other():
     for path in needed:
         assert path.stat().st_size <= recordings.LARGEST
         assert json.loads(path.read_text("utf-8"))["typed"] == repr(recordings.TYPED)
+
+
+def test_the_chinese_of_a_stored_recording_is_that_of_the_catalogue():
+    """Every run of Chinese letters in it is one of a present translation. (A translation is found
+    to be newer where it has dropped such a run; new signs and digits between them are not seen.)"""
+
+    def letters(texts):
+        return {run for text in texts for run in re.findall("[一-鿿]+", text)}
+
+    present = letters(catalogues.shown(catalogues.read("zh_CN", "program")).values())
+    for path in recordings.STORED.glob("*.zh_CN.json"):
+        kept = json.loads(path.read_text("utf-8"))
+        data = zlib.decompress(base64.b64decode(kept["packed"])).decode()
+        found = letters([kept["name"], kept["still"], data])
+        assert len(found) > 20
+        assert not found - present, "store it anew, as tools/recordings.py says"
 
 
 def test_the_heads_that_are_recorded_as_off_are_those_that_the_notebook_takes_out():

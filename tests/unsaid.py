@@ -20,7 +20,6 @@ SAID = ("title", "aria-label", "aria-valuetext", "alt", "data-hint", "data-hidde
 END = "\x1f"  # between texts
 CODE = ("style", "code")  # not read as words
 MOST = 4  # values of a control that are all tried
-SLOW = ("recurrent_explorer", "induction_heads_explorer", "multihead_wrapper_explorer")
 TEXTS = ("", "zz", "a-b é 我", "a b c d e f g h " * 9)  # for a reader's text, beside its own
 
 
@@ -119,7 +118,7 @@ def walk(explorer: Any) -> Iterator[str]:
 
 
 def explorers_to_walk() -> Iterator[tuple[str, Any]]:
-    """Yield topics with explorers: all that train nothing, and one that trains a little."""
+    """Yield topics with explorers; models that these train are kept, as in all tests."""
     import torch
 
     from chapter3_helpers import explorers
@@ -127,7 +126,7 @@ def explorers_to_walk() -> Iterator[tuple[str, Any]]:
     from tests.gguf_files import byte_tokenizer, random_llama
 
     for name in explorers.__all__:
-        if name not in SLOW and name != "model_explorer":
+        if name != "model_explorer":
             yield name.removesuffix("_explorer"), getattr(explorers, name)()
     yield "attention", explorers.attention_explorer(CausalAttention)
     weights = torch.rand(3, 2, 40, 40, generator=torch.manual_seed(0)).tril()
