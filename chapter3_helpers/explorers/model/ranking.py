@@ -82,7 +82,8 @@ class Ranking(Panel):
 
 def _table(title: str, names: str, lines: Sequence[str]) -> str:
     """Return a table of heads below, or beside, their names."""
-    first = f"<tr><th>{escape(say('layer, head'))}</th>{names}</tr>"
+    corner = escape(say("layer, head"))
+    first = f"<tr><th>{corner}</th>{names}</tr>"
     return f'<div class="c3w">{table("c3m c3rank", title, [first, *lines])}</div>'
 
 
