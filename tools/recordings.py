@@ -5,7 +5,8 @@ states are nearly alike. So each state is cut into rows, each row into tags and 
 that occurs in many states is stored once. The result is compressed.
 
 Each language has its own. After ``python -m tools.translations.program zh_CN``,
-``TRANSLATION=zh_CN python -m tools.recordings`` stores those in Chinese that are kept.
+``TRANSLATION=zh_CN python -m tools.recordings`` stores those in Chinese that are kept. Where words
+have changed that the first state does not show, delete the file before.
 """
 
 import base64
