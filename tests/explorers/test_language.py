@@ -8,12 +8,13 @@ import pytest
 
 from chapter3_helpers.explorers.pronouns import WORDS
 from chapter3_helpers.sentence import TOKENS
+from chapter3_helpers.tasks.who_whom import NAMES
 from tests.unsaid import TEXTS, WORD
 from tools.notebook_files import NOTEBOOKS
 from tools.translations import program
 
-# Tokens and names of code are the same in every language. Beside the tokens of the series' sentence
-# and of its lexicon these are shown:
+# Tokens, names of people and names of code are the same in every language. Beside the tokens of the
+# series' sentence and of its lexicon these are shown:
 EVERYWHERE = {"Python"}  # the button
 SAME_IN_EVERY_LANGUAGE = {
     "attention": "d_out Ann saw cats and Bob dogs "
@@ -26,9 +27,13 @@ SAME_IN_EVERY_LANGUAGE = {
     # parameters and columns of the model, what it reads and what it writes
     "handmade_transformer": "token_embedding position_embedding W_query W_key W_value c_proj "
     "c_proj_bias pos is scratch logits aabaa bababababa baabaabaab bbaabbaabb",
+    # phrases and words that are read, and what is to become of words
+    "induction_heads": "holidayholi holidayholiholidayholi holida",
     "masking": "mask_scores mask_then_renormalise",
+    "multihead_wrapper": "Ann thanked Bob",
     "positions": "ALiBi theta the oven cooked bread so",
     "pronouns": "er sie es",  # German
+    "recurrent": "understanding GNIDNATSREDNU understand DNATSREDNU underst TSREDNU ZZ",
     "softmax": "softmax",
     "model": "the text must hold at least one token got",  # an error of encode
 }
@@ -49,7 +54,7 @@ def unsaid() -> dict[str, dict[str, str]]:
 
 
 def test_every_word_of_an_explorer_is_a_message_a_token_or_a_name_of_code(unsaid):
-    same = {*TOKENS, *WORDS, *WORD.findall(" ".join([*TOKENS, *TEXTS])), *EVERYWHERE}
+    same = {*TOKENS, *WORDS, *NAMES, *WORD.findall(" ".join([*TOKENS, *TEXTS])), *EVERYWHERE}
     forgotten = {
         (topic, word): where
         for topic, words in unsaid.items()
