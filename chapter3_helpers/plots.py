@@ -236,7 +236,8 @@ def head_grid(
     )
     described = some_of(heads, most=MOST_PARTS)
     if heads > MOST_PARTS:
-        numbered = say("{count} of them in numbers:", count=MOST_PARTS - 1)
+        in_numbers = sum(head is not None for head in described)
+        numbered = say("{count} of them in numbers:", count=in_numbers)
         figure.caption = sentences(figure.caption, numbered)
     most = max(36, 1200 // heads)  # numbers of each
     for head in range(heads):
