@@ -298,6 +298,7 @@ def test_two_controls_of_one_name_are_refused():
         Buttons("row", "row", 9, "Which", options=range(4)),
         DropDown("row", "row", 9, "Which", options=("a", "b")),
         Slider("row", "row", 9, "Which", low=0, high=4),
+        Slider("row", "row", 9, "Which", low=0, high=20, step=5),
     ],
 )
 def test_a_default_that_its_control_does_not_offer_is_refused(control):
@@ -334,13 +335,8 @@ def test_where_an_option_goes_the_nearest_lower_number_or_the_first_name_is_chos
     ("name", "value"),
     [
         *[("mechanism", "none"), ("seed", 5000), ("seed", "x"), ("num_heads", 7), ("text", 3)],
-        *[
-            ("dropout", 0.9001),
-            ("dropout", 0.25),
-            ("dropout", float("nan")),
-            ("d_out", 2.5),
-            ("d_out", 999),
-        ],
+        *[("dropout", 0.9001), ("dropout", 0.25), ("dropout", float("nan"))],
+        *[("d_out", 2.5), ("d_out", 999)],
     ],
 )
 def test_a_value_that_no_control_offers_is_refused_and_nothing_moves(name, value):
@@ -351,6 +347,14 @@ def test_a_value_that_no_control_offers_is_refused_and_nothing_moves(name, value
     assert (subject.settings, subject.view.value) == (before, shown)
     subject.widgets["seed"].value = 6  # and the controls still work
     assert subject.view.value != shown
+
+
+def test_a_number_that_is_typed_beside_a_slider_moves_it_to_the_nearest_stop():
+    subject = explorers.attention_explorer(made="at random")
+    subject.widgets["dropout"].value = 0.27
+    assert subject.settings["dropout"] == pytest.approx(0.3)
+    moved = explorers.attention_explorer(made="at random", dropout=0.3)
+    assert subject.view.value == moved.view.value
 
 
 def test_a_word_that_is_typed_is_read_to_its_end():

@@ -100,10 +100,6 @@ class Control:
         """Return the values that are recorded for a page, for these settings; none for a text."""
         return []
 
-    def stops_at(self, value: Any) -> bool:
-        """Return whether a value that the widget takes is one that a reader can move it to."""
-        return True
-
     def words(self, **size: Any) -> dict[str, Any]:
         """Return what every ipywidgets control is given; ``size`` is that of its layout, if it has
         one of its own."""
@@ -136,17 +132,23 @@ class Slider(Control):
         ]
         return [(format(value, digits), value) for value in values]
 
-    def stops_at(self, value: Any) -> bool:
-        return any(math.isclose(value, step, abs_tol=1e-9) for _, step in self.choices({}))
-
     @property
     def whole(self) -> bool:
         """Whether its values are whole numbers."""
         return all(isinstance(value, int) for value in (self.default, self.low, self.step))
 
     def build(self, settings: Settings) -> widgets.Widget:
-        slider = widgets.IntSlider if self.whole else widgets.FloatSlider
-        return slider(min=self.low, max=self.high, step=self.step, **self.words())
+        kind = widgets.IntSlider if self.whole else widgets.FloatSlider
+        slider = kind(min=self.low, max=self.high, step=self.step, **self.words())
+
+        def stop(_change: Any = None) -> None:
+            nearest = min(self.choices({}), key=lambda choice: abs(choice[1] - slider.value))[1]
+            if not math.isclose(nearest, slider.value, abs_tol=1e-9):
+                slider.value = nearest
+
+        slider.observe(stop, names="value")  # in the number beside it anything can be typed
+        stop()
+        return slider
 
     def place(self, widget: widgets.Widget) -> widgets.Widget:
         if self.play is None:

@@ -523,9 +523,9 @@ def _built(control: Control, defaults: Settings) -> widgets.Widget:
 
 def _put(control: Control, widget: widgets.Widget, value: Any) -> None:
     """Move a control, or refuse a value that it does not offer."""
-    with contextlib.suppress(TraitError):  # a slider moves to its end instead
+    with contextlib.suppress(TraitError):  # a slider moves to where it stops instead
         widget.value = value
-    if widget.value != value or not control.stops_at(value):
+    if widget.value != value:
         raise _not_offered(control, value)
 
 
