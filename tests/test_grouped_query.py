@@ -58,7 +58,7 @@ def filled(module, x):
 def by_hand(module, x, past=None, theta=10000.0):
     """Compute forward from the formulas alone; ``past`` holds constant tokens before x."""
     past = x[..., :0, :] if past is None else past
-    full, K = torch.cat([past, x], dim=-2), module.num_kv_heads
+    full, G = torch.cat([past, x], dim=-2), module.num_kv_heads
 
     def heads(layer, count):
         projected = torch.cat([layer(past).detach(), layer(x)], dim=-2)
@@ -71,8 +71,8 @@ def by_hand(module, x, past=None, theta=10000.0):
         return torch.stack(pair, dim=-1).flatten(-2)
 
     queries = turn(heads(module.W_query, H))
-    keys = turn(heads(module.W_key, K)).repeat_interleave(H // K, dim=-3)
-    values = heads(module.W_value, K).repeat_interleave(H // K, dim=-3)
+    keys = turn(heads(module.W_key, G)).repeat_interleave(H // G, dim=-3)
+    values = heads(module.W_value, G).repeat_interleave(H // G, dim=-3)
     scores = queries @ keys.transpose(-2, -1) / math.sqrt(D)
     later = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
     context = scores.masked_fill(later, -torch.inf).softmax(-1) @ values
@@ -130,9 +130,9 @@ def test_new_queries_see_the_keys_up_to_their_own_position(threads, rows, monkey
     """While threads are few, a group's queries for one token are rows: a key is read once."""
     calls = spy_on_attention(monkeypatch)
     monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
-    S, K = 11, 2
+    S, G = 11, 2
     generator = torch.Generator().manual_seed(5)
-    keys, values = torch.randn(2, B, K, S, D, generator=generator)
+    keys, values = torch.randn(2, B, G, S, D, generator=generator)
     for new in (1, 4, S):
         queries = torch.randn(B, H, new, D, generator=generator)
         context = grouped_attention(queries, keys, values)

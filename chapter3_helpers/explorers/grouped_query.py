@@ -124,10 +124,10 @@ def grouped_query_panels(
     num_tokens, hidden = PROMPT + generated, causal_mask(len(state.tokens))
     lengths = [PROMPT + number for number in GENERATED]
     megabytes = {
-        say("1 kv head") if K == 1 else say("{heads} kv heads", heads=K): [
-            kv_cache_bytes(S, K, HEAD_DIM) / 1e6 for S in lengths
+        say("1 kv head") if G == 1 else say("{heads} kv heads", heads=G): [
+            kv_cache_bytes(S, G, HEAD_DIM) / 1e6 for S in lengths
         ]
-        for K in sorted({num_kv_heads, HEADS})
+        for G in sorted({num_kv_heads, HEADS})
     }
     facts = {
         say("tokens so far"): f"{PROMPT} + {generated:,} = {num_tokens:,}",

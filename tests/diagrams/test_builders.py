@@ -154,7 +154,7 @@ SIZES = {
         for count in (1, 3)
     ],
     diagrams.sharing_diagram: [
-        (numbers(H, 7, 11), numbers(K, 7, 11)) for H, K in ((1, 1), (4, 2), (8, 1), (8, 4), (6, 3))
+        (numbers(H, 7, 11), numbers(G, 7, 11)) for H, G in ((1, 1), (4, 2), (8, 1), (8, 4), (6, 3))
     ],
 }
 
