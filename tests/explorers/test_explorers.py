@@ -429,7 +429,7 @@ def test_a_control_stays_where_it_is_while_a_text_cannot_be_read(
     assert subject.view.value == before
 
 
-@pytest.mark.parametrize("typed", [1.5, 5000, HIGHEST_SEED + 1, -3])
+@pytest.mark.parametrize("typed", [1.5, HIGHEST_SEED + 1, -3])
 def test_what_is_typed_and_is_no_seed_stays_there_with_a_word_and_changes_nothing(typed):
     subject = explorers.masking_explorer(matrices="random")
     box, before, seed = subject.widgets["seed"], subject.view.value, subject.settings["seed"]
