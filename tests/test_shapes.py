@@ -1,4 +1,4 @@
-"""Shapes that stand in comments are true: each line with one runs, and its tensor is compared."""
+"""Shapes that stand in comments are true: most lines with one run and are compared."""
 
 import ast
 import re
@@ -119,11 +119,9 @@ def all_that_is_taught() -> None:
     grouped, x = GroupedQueryAttention(24, 6, 3, 11), torch.rand(2, 5, 24)
     cache = grouped.new_cache(2)
     with torch.no_grad():
-        (
-            grouped(x[:, :3], cache),
-            grouped.attention_weights(x[:, 3:], cache),
-            grouped(x[:, 3:4], cache),
-        )
+        grouped(x[:, :3], cache)
+        grouped.attention_weights(x[:, 3:], cache)
+        grouped(x[:, 3:4], cache)
     model, gpt = MinimalLanguageModel(13, 22, 11, 2), GPT(13, 22, 11, 2, 2)
     gpt(ids), model(ids), model.attention_weights(ids)
     next_word.train(model, torch.arange(60) % 13, 2, progress=False)
