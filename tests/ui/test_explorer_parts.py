@@ -239,6 +239,15 @@ def test_a_seed_stays_as_it_was_typed_and_a_word_says_what_is_one(big, page):
     expect(seed.get_by_role("alert")).to_have_count(0)
 
 
+def test_a_number_that_is_typed_beside_a_slider_goes_to_the_nearest_stop(big, page):
+    number = big.root.locator(".c3-control-dropout .widget-readout")
+    number.click()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("0.27")
+    page.keyboard.press("Enter")
+    expect(number).to_have_text("0.30")
+
+
 # The kinds of cells there are, and how far the notebook is scrolled.
 NOTEBOOK = """() => [[...document.querySelectorAll('.jp-Notebook .jp-Cell')].map(e => e.className),
     document.querySelector('.jp-WindowedPanel-outer').scrollTop]"""
