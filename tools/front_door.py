@@ -13,6 +13,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import torch
+from babel.messages.extract import extract
 
 from chapter3_helpers.explorers.pronouns import BATCHES, SENTENCE
 from chapter3_helpers.tasks.pronouns import (
@@ -24,12 +25,21 @@ from chapter3_helpers.tasks.pronouns import (
     WORDS,
     trained_reader,
 )
+from tools.translations.catalogues import Say
 
 ROOT = Path(__file__).parents[1]
 
 
-def reader_script() -> str:
-    """Write the words that the reader knows, and its weights, as a script for the page.
+def texts() -> list[str]:
+    """Return what the page says, as it stands in its script."""
+    with (ROOT / "docs" / "_static" / "front_door.js").open("rb") as script:
+        found = extract("javascript", script, {"say": None})
+        return [text for _, text, _, _ in found]
+
+
+def reader_script(say: Say = str) -> str:
+    """Write the words that the reader knows, its weights, and what the page says in another
+    language, as a script for the page.
 
     The weights have the shape (batches, 3, 38, 3): query, key and value, and a row for each word.
     They are float32, as torch has them, so that nothing is rounded.
@@ -49,6 +59,7 @@ def reader_script() -> str:
         "pronounOf": PRONOUN_OF,
         "sentence": SENTENCE.lower(),
         "batches": BATCHES,
+        "said": {text: say(text) for text in texts()},
         "weights": base64.b64encode(weights.tobytes()).decode(),
     }
     return f"const FRONT_DOOR = {json.dumps(data, separators=(',', ':'))};\n"

@@ -41,23 +41,37 @@ function frontDoor(root, data) {
   const MOST_WORDS = 30, PAUSE = 300, THICKEST = 14; // milliseconds from step to step; pixels
   const last = batches.length - 1;
   const read = frontDoorReader(data);
+  // What is said comes from the book's catalogue, the values in braces from here.
+  const say = (text, values) => (data.said[text] ?? text).replace(/{(\w+)}/g, (_, name) => values[name]);
+  const listed = (all) => all.join(say(", "));
+  const quoted = (all) => listed(all.map((word) => say("“{word}”", { word })));
+  const kinds = { animal: [say("animal"), say("animals")], drink: [say("drink"), say("drinks")], vessel: [say("vessel"), say("vessels")] };
   const kindOf = Object.fromEntries(Object.entries(adjectives).flatMap(([kind, all]) => all.map((word) => [word, kind])));
   const start = { tokens: frontDoorTokens(data.sentence), step: last, word: null };
   let state = start; // word: the place of the word that was clicked; null stands for the adjective
   let playing = 0, remembering = 0, fitted = "";
 
+  const labels = {
+    batches: say("batches"),
+    sentence: say("The sentence. Choose a word to see where it looks."),
+    answer: say("What “it” is in German"),
+    it: say("“it” is"),
+    own: say("your own sentence"),
+    reset: say("Reset"),
+    known: say("The {count} words that it knows", { count: words.length }),
+  };
   root.innerHTML = `
     <div class="door-training"><button type="button"></button>
-      <label>batches <input type="range" min="0" max="${last}"></label> <span aria-hidden="true"></span></div>
+      <label>${labels.batches} <input type="range" min="0" max="${last}"></label> <span aria-hidden="true"></span></div>
     <div class="door-picture"><svg aria-hidden="true"></svg>
-      <div class="door-words" role="toolbar" aria-label="The sentence. Choose a word to see where it looks."></div></div>
+      <div class="door-words" role="toolbar" aria-label="${labels.sentence}"></div></div>
     <fieldset class="door-choice"><legend>it was</legend></fieldset>
-    <div class="door-answer" role="group" aria-label="What “it” is in German"><span>“it” is</span></div>
+    <div class="door-answer" role="group" aria-label="${labels.answer}"><span>${labels.it}</span></div>
     <p class="door-said" role="status" aria-live="polite"></p>
-    <div class="door-own"><label>your own sentence <input type="text" autocomplete="off" autocapitalize="none" spellcheck="false"></label>
-      <button type="button">Reset</button></div>
+    <div class="door-own"><label>${labels.own} <input type="text" autocomplete="off" autocapitalize="none" spellcheck="false"></label>
+      <button type="button">${labels.reset}</button></div>
     <p class="door-refused" role="alert" hidden></p>
-    <details><summary>The ${words.length} words that it knows</summary></details>`;
+    <details><summary>${labels.known}</summary></details>`;
   const [training, picture, choice, answer, said, typing, refused, known] = root.children;
   const [play, slider, output] = training.querySelectorAll("button, input, span");
   const [svg, line] = picture.children;
@@ -80,10 +94,11 @@ function frontDoor(root, data) {
     add(row, "b", { textContent: pronoun, lang: "de" });
     return [add(row, "small"), add(add(row, "span", { className: "door-bar" }), "i"), add(row, "span")];
   });
-  const groups = [...Object.entries(nouns), ["adjective", Object.values(adjectives).flat()], ["verb", data.verbs]];
+  const groups = Object.entries(nouns).map(([kind, all]) => [kinds[kind][1], all]);
+  groups.push([say("adjectives"), Object.values(adjectives).flat()], [say("verbs"), data.verbs]);
   const grouped = groups.flatMap(([, all]) => all);
-  for (const [name, all] of [...groups, ["other word", words.filter((word) => !grouped.includes(word))]]) {
-    const row = add(known, "div", { textContent: `${name}s` });
+  for (const [name, all] of [...groups, [say("other words"), words.filter((word) => !grouped.includes(word))]]) {
+    const row = add(known, "div", { textContent: name });
     for (const word of all) add(row, "button", { type: "button", textContent: word, onclick: () => put(word) });
   }
 
@@ -99,14 +114,14 @@ function frontDoor(root, data) {
     const asking = state.word ?? (adjective < 0 ? tokens.length - 1 : adjective);
     const { weights, answers } = read(step, tokens);
     slider.value = step;
-    slider.setAttribute("aria-valuetext", `${batches[step]} batches`);
-    output.textContent = `${batches[step]} of ${batches[last]}`;
+    slider.setAttribute("aria-valuetext", say("{count} batches", { count: batches[step] }));
+    output.textContent = say("{count} of {all}", { count: batches[step], all: batches[last] });
     for (const radio of radios) radio.checked = radio.value === tokens[adjective];
     drawWords(tokens, asking, weights[asking]);
     drawLines(asking, weights[asking]);
     answer.classList.toggle("door-unasked", !(tokens[asking] in kindOf));
     bars.forEach(([which, bar, number], i) => {
-      which.textContent = tokens.filter((token) => pronounOf[token] === pronouns[i]).join(", ");
+      which.textContent = listed(tokens.filter((token) => pronounOf[token] === pronouns[i]));
       bar.style.width = `${100 * answers[asking][i]}%`;
       number.textContent = answers[asking][i].toFixed(2);
     });
@@ -122,7 +137,7 @@ function frontDoor(root, data) {
     [...line.children].forEach((button, i) => {
       const [word, number] = button.children;
       [word.textContent, number.textContent] = [tokens[i], row[i].toFixed(2)];
-      button.setAttribute("aria-label", `${tokens[i]}, weight ${row[i].toFixed(2)}`);
+      button.setAttribute("aria-label", say("{word}, weight {weight}", { word: tokens[i], weight: row[i].toFixed(2) }));
       button.setAttribute("aria-pressed", String(i === asking));
       button.onclick = () => change({ word: i });
     });
@@ -161,18 +176,19 @@ function frontDoor(root, data) {
   function sentence(asking, row, answer) {
     const { tokens, step } = state, word = tokens[asking], kind = kindOf[word];
     const most = row.indexOf(Math.max(...row));
-    const when = step ? `After ${batches[step]} batches` : "Before training";
+    const when = step ? say("After {count} batches", { count: batches[step] }) : say("Before training");
     const looks = Math.max(...row) - Math.min(...row) < 0.08
-      ? `${when}, “${word}” looks at all words alike`
-      : `${when}, “${word}” looks most at “${tokens[most]}” (${row[most].toFixed(2)})`;
-    if (!kind) return `${looks}. The training used the answers of adjectives alone, so the weights of “${word}” mean nothing.`;
+      ? say("{when}, “{word}” looks at all words alike", { when, word })
+      : say("{when}, “{word}” looks most at “{other}” ({weight})", { when, word, other: tokens[most], weight: row[most].toFixed(2) });
+    if (!kind) return say("{looks}. The training used the answers of adjectives alone, so the weights of “{word}” mean nothing.", { looks, word });
     const pronoun = pronouns[answer.indexOf(Math.max(...answer))];
-    const says = `${looks}, and the answer is “${pronoun}”`;
-    const fitting = [...new Set(tokens.filter((token) => nouns[kind].includes(token)))];
-    if (fitting.length > 1) return `${says}. More than one word could be “${word}”: ${fitting.join(", ")}.`;
-    if (!fitting.length) return `${says}. It can't be right: the sentence has no ${kind} that could be “${word}”.`;
-    const right = pronounOf[fitting[0]];
-    return pronoun === right ? `${says}, which is right: “it” is the ${fitting[0]}.` : `${says}. It should be “${right}”, for the ${fitting[0]}.`;
+    const says = say("{looks}, and the answer is “{pronoun}”", { looks, pronoun });
+    const fitting = [...new Set(tokens.filter((token) => nouns[kind].includes(token)))], [noun] = fitting;
+    if (fitting.length > 1) return say("{says}. More than one word could be “{word}”: {words}.", { says, word, words: listed(fitting) });
+    if (!noun) return say("{says}. It can't be right: the sentence has no {kind} that could be “{word}”.", { says, kind: kinds[kind][0], word });
+    return pronoun === pronounOf[noun]
+      ? say("{says}, which is right: “it” is the {noun}.", { says, noun })
+      : say("{says}. It should be “{right}”, for the {noun}.", { says, right: pronounOf[noun], noun });
   }
 
   // Show a sentence, or say why that can't be done. A word that is still being typed is waited for.
@@ -180,11 +196,10 @@ function frontDoor(root, data) {
     const tokens = frontDoorTokens(text);
     const unknown = [...new Set(tokens.filter((token) => !words.includes(token)))];
     if (!finished && unknown.length && unknown.every((token) => words.some((word) => word.startsWith(token)))) return;
-    const named = unknown.map((token) => `“${token}”`).join(", ");
     refused.textContent =
-      tokens.length > MOST_WORDS ? `There is room for ${MOST_WORDS} words, and this sentence has ${tokens.length}.`
-      : unknown.length ? `It has never met ${named}. Choose one of its words instead:`
-      : tokens.length ? "" : "Type a word, or choose one of these:";
+      tokens.length > MOST_WORDS ? say("There is room for {most} words, and this sentence has {count}.", { most: MOST_WORDS, count: tokens.length })
+      : unknown.length ? say("It has never met {words}. Choose one of its words instead:", { words: quoted(unknown) })
+      : tokens.length ? "" : say("Type a word, or choose one of these:");
     refused.hidden = !refused.textContent;
     root.classList.toggle("door-stale", !refused.hidden);
     if (!refused.hidden) known.open = true;
@@ -203,7 +218,7 @@ function frontDoor(root, data) {
 
   function stop() {
     playing = clearInterval(playing);
-    play.textContent = "Play the training";
+    play.textContent = say("Play the training");
     said.setAttribute("aria-live", "polite");
   }
 
@@ -214,7 +229,7 @@ function frontDoor(root, data) {
 
   play.onclick = () => {
     if (playing) { stop(); return change({}); }
-    [playing, play.textContent] = [setInterval(walk, PAUSE), "Stop"];
+    [playing, play.textContent] = [setInterval(walk, PAUSE), say("Stop")];
     said.setAttribute("aria-live", "off"); // nobody wants to hear every step
     change(state.step === last ? { step: 0 } : {});
   };

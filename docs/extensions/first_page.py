@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
+from translation import speak
 
 from tools.front_door import reader_script, write_archive
 
@@ -11,7 +12,9 @@ from tools.front_door import reader_script, write_archive
 def write_files(app: Sphinx) -> None:
     """Write the reader's weights beside the recordings, and the project as a zip file."""
     folder = Path(app.srcdir) / "_build"
-    (folder / "recordings" / "front_door_reader.js").write_text(reader_script(), "utf-8")
+    (folder / "recordings" / "front_door_reader.js").write_text(
+        reader_script(speak("book")), "utf-8"
+    )
     write_archive(folder / "attention.zip")
 
 

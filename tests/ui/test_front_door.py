@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from chapter3_helpers.explorers.pronouns import BATCHES
 from chapter3_helpers.tasks.pronouns import (
+    PRONOUNS,
     WORDS,
     encode,
     reason_first,
@@ -32,8 +33,11 @@ PLAY = "Play the training"
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("front_door")
-    (folder / "front_door_reader.js").write_text(reader_script(), "utf-8")
+    return written(tmp_path_factory.mktemp("front_door"))
+
+
+def written(folder, say=str):
+    (folder / "front_door_reader.js").write_text(reader_script(say), "utf-8")
     for name in ("front_door.js", "front_door.css"):
         (folder / name).write_bytes((STATIC / name).read_bytes())
     (folder / "page.html").write_text(PAGE, "utf-8")
@@ -75,6 +79,28 @@ def test_the_numbers_are_torchs_at_every_step(page):
             for name, values in expected.items():
                 numbers = torch.tensor(found[name], dtype=torch.float32)
                 torch.testing.assert_close(numbers, values, atol=5e-5, rtol=0)
+
+
+SEEN = """texts => texts.flatMap(text => {
+    const own = document.querySelector("input[type=text]");
+    own.value = text;
+    own.dispatchEvent(new Event("change"));
+    const parts = [...document.querySelectorAll("#front-door *")];
+    const said = p => [p.ariaLabel ?? "", ...[...p.childNodes].map(node => node.data ?? "")];
+    return parts.flatMap(said);
+})"""
+
+
+def test_all_that_is_said_comes_from_the_catalogue(browser, tmp_path):
+    page = browser.new_page()
+    page.goto(written(tmp_path, say=lambda text: f"⟦{text}⟧"))
+    texts = [SENTENCE, "the dog was sour", "the milk in the tea was sour", "the cat", "gnus", ""]
+    for seen in page.evaluate(SEEN, [*texts, "the " * 40]):
+        while "⟦" in seen:  # one sentence stands in another
+            seen, before = re.sub("⟦[^⟦⟧]*⟧", " ", seen), seen
+            assert seen != before
+        assert {*re.findall(r"[^\W\d]+", seen)} <= {*WORDS, *PRONOUNS}
+    page.close()
 
 
 # The word with the thickest line, and whether that is much thicker than all others.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from nbformat import NotebookNode
 
-from tools import glossary, questions_page, symptoms_page
+from tools import front_door, glossary, questions_page, symptoms_page
 from tools.notebook_files import NOTEBOOKS, notebook_paths, read
 from tools.recordings import BOOK_WORDS as RECORDED_WORDS
 from tools.translations import program
@@ -55,5 +55,6 @@ def catalogues() -> dict[str, Messages]:
     messages["glossary"] = said_by(glossary.page)
     messages[program.NAME] = program.messages()
     front_page = blocks(FRONT_PAGE.read_text("utf-8"))
-    messages["book"] = dict.fromkeys([*front_page, *BOOK_WORDS, *RECORDED_WORDS.values()], "")
+    said = [*front_page, *front_door.texts(), *BOOK_WORDS, *RECORDED_WORDS.values()]
+    messages["book"] = dict.fromkeys(said, "")
     return messages
