@@ -235,7 +235,7 @@ def head_grid(
         columns=KEY_LABEL,
     )
     described = some_of(heads, most=MOST_PARTS)
-    if heads > MOST_PARTS:
+    if heads > MOST_PARTS and describe_values:
         in_numbers = sum(head is not None for head in described)
         numbered = say("{count} of them in numbers:", count=in_numbers)
         figure.caption = sentences(figure.caption, numbered)

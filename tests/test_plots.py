@@ -225,6 +225,8 @@ def test_many_heads_or_tokens_are_no_wider_than_a_page(heads, tokens, columns):
     assert len(figure.description) < 12_000
     assert figure.description.count("head ") == min(heads, 19)
     assert (" 19 of them in numbers:\n" in figure.description) == (heads == 30)
+    unsaid = head_grid(np.ones((heads, tokens, tokens)), names, describe_values=False)
+    assert "in numbers" not in unsaid.description
 
 
 def test_many_points_bars_and_curves_are_drawn_in_full_and_described_in_part(no_warnings):
