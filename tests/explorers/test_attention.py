@@ -25,6 +25,7 @@ from chapter3_helpers.explorers.attention.mechanisms import (
 from chapter3_helpers.explorers.core.drawings import Flow
 from chapter3_helpers.explorers.core.number_path import NumberPath
 from chapter3_helpers.explorers.core.panels import Matrix
+from chapter3_helpers.sentence import TOKENS, example_inputs
 from tests.explorers import Shown, panel_of, state_of
 
 TEXT = "one two three four five"
@@ -40,6 +41,12 @@ def drawn(**settings):
 
 def close(block, tensor):
     np.testing.assert_allclose(block.values, tensor.detach(), rtol=1e-5, atol=1e-6)
+
+
+def test_the_running_example_has_the_embeddings_of_the_notebooks():
+    state = Shown("attention", text=" ".join(TOKENS), made=AT_RANDOM, scale=1).state
+    assert state.tokens == TOKENS
+    torch.testing.assert_close(state.x, example_inputs())
 
 
 @pytest.mark.parametrize("mechanism", [V1, V2, CAUSAL])
