@@ -298,7 +298,7 @@ def test_an_entry_of_the_package_leads_to_its_code_and_back_and_a_name_to_its_en
     names = page.locator("article a[href*='#chapter3_helpers']:has(> code)").evaluate_all(
         "all => all.map(link => [link.textContent, link.hash])"
     )
-    assert len(names) > 90
+    assert len(names) > 50
     assert [name for name, place in names if not place.endswith(f".{name}")] == []
     assert {name for name, _ in names}.isdisjoint({"num_heads", "weight"}), "arguments, mostly"
     entry.get_by_role("link", name="MultiHeadAttention", exact=True).first.click()
