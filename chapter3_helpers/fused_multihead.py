@@ -123,16 +123,10 @@ class FusedMultiHeadAttention(nn.Module):
     float16 a score beyond 65504 gives NaN; the kernel, with its sums in float32, gives none.
 
     Args:
-        d_in: numbers per token on the way in.
-        d_out: numbers per token on the way out, of *all heads together*.
-        context_length: the most tokens it will read at once.
-        dropout: the probability that an attention weight is dropped, in training only.
-        num_heads: how many heads share ``d_out``.
-        qkv_bias: whether queries, keys and values add a learned bias.
+        d_in, d_out, context_length, dropout, num_heads, qkv_bias: as in ``MultiHeadAttention``.
 
     Raises:
-        ValueError: ``num_heads`` does not divide ``d_out``, or more than ``context_length`` tokens
-            come in.
+        ValueError: as ``MultiHeadAttention``.
 
     >>> _ = torch.manual_seed(123)
     >>> attention = FusedMultiHeadAttention(3, 4, context_length=6, dropout=0.0, num_heads=2)

@@ -201,12 +201,7 @@ class Llama(nn.Module):
         vocab_size: how many tokens there are to choose from.
         d: numbers per token, in every layer.
         num_layers: how many blocks, one after another.
-        num_heads: the number of query heads, which divides ``d``.
-        num_kv_heads: the number of key/value heads, which divides ``num_heads``.
-        hidden: numbers per token inside the feed-forward network.
-        context_length: the most tokens a text may have, cached ones included.
-        theta: the base of the rotary angles.
-        eps: added to the mean square in each norm.
+        num_heads, num_kv_heads, hidden, context_length, theta, eps: as in ``LlamaBlock``.
         tied: whether the output layer is the embedding table.
 
     >>> _ = torch.manual_seed(123)

@@ -42,7 +42,7 @@ function frontDoor(root, data) {
   const last = batches.length - 1;
   const read = frontDoorReader(data);
   // What is said comes from the book's catalogue, the values in braces from here.
-  const say = (text, values) => (data.said[text] ?? text).replace(/{(\w+)}/g, (_, name) => values[name]);
+  const say = (text, values) => data.said[text].replace(/{(\w+)}/g, (_, name) => values[name]);
   const listed = (all) => all.join(say(", "));
   const quoted = (all) => listed(all.map((word) => say("“{word}”", { word })));
   const kinds = { animal: [say("animal"), say("animals")], drink: [say("drink"), say("drinks")], vessel: [say("vessel"), say("vessels")] };
